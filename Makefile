@@ -28,7 +28,7 @@ $(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt
 # A database, demo users and conversations; then serve. PORT=9000 takes another port, and every link follows it.
 demo: $(VENV)/ready
 	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) $(PY) manage.py migrate --verbosity 0
-	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) $(PY) manage.py seed_demo
+	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) $(PY) manage.py seed_demo --with-history
 	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) exec $(PY) manage.py serve --port $(PORT)
 
 # Print a new API key for a user of the demo: make key USER=bob [NAME="billing agent"] [SCOPES=ask,decide,read]

@@ -30,10 +30,18 @@ def versions() -> dict[str, str]:
     """Return every place that says the version, and what it says."""
     lock = json.loads((JAVASCRIPT / "package-lock.json").read_text())
     return {
-        "hitlsite/__init__.py": re.findall(r'__version__ = "(.+)"', (ROOT / "hitlsite" / "__init__.py").read_text())[0],
-        "pyproject.toml": tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"],
-        "clients/python/pyproject.toml": tomllib.loads((PYTHON / "pyproject.toml").read_text())["project"]["version"],
-        "clients/javascript/package.json": json.loads((JAVASCRIPT / "package.json").read_text())["version"],
+        "hitlsite/__init__.py": re.findall(
+            r'__version__ = "(.+)"', (ROOT / "hitlsite" / "__init__.py").read_text()
+        )[0],
+        "pyproject.toml": tomllib.loads((ROOT / "pyproject.toml").read_text())[
+            "project"
+        ]["version"],
+        "clients/python/pyproject.toml": tomllib.loads(
+            (PYTHON / "pyproject.toml").read_text()
+        )["project"]["version"],
+        "clients/javascript/package.json": json.loads(
+            (JAVASCRIPT / "package.json").read_text()
+        )["version"],
         "clients/javascript/package-lock.json": lock["version"],
     }
 
@@ -42,25 +50,34 @@ def version() -> str:
     """Return the version, which all places have to agree on."""
     said = versions()
     if len(set(said.values())) != 1:
-        sys.exit("The versions differ:\n" + "\n".join(f"  {place}: {each}" for place, each in said.items()))
+        sys.exit(
+            "The versions differ:\n"
+            + "\n".join(f"  {place}: {each}" for place, each in said.items())
+        )
     return said["pyproject.toml"]
 
 
 def section(changelog: str, name: str) -> str:
     """Return the text below the heading of a version; empty if there is none."""
-    found = re.search(rf"^## \[{re.escape(name)}\][^\n]*\n(.*?)(?=^## \[|\Z)", changelog, re.S | re.M)
+    found = re.search(
+        rf"^## \[{re.escape(name)}\][^\n]*\n(.*?)(?=^## \[|\Z)", changelog, re.S | re.M
+    )
     return found[1].strip() if found else ""
 
 
 def notes(changelog: str, name: str) -> tuple[str, bool]:
     """Return the notes of a version, and whether the changelog is cut for it; otherwise they are of what is not released."""
     own = section(changelog, name)
-    return f"# Pausepoint {name}\n\n{own or section(changelog, 'Unreleased')}\n", bool(own)
+    return f"# Pausepoint {name}\n\n{own or section(changelog, 'Unreleased')}\n", bool(
+        own
+    )
 
 
 def run(*command: str | Path, folder: Path = ROOT) -> str:
     """Run a command and return its output; leave with all that it printed if it fails."""
-    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}\n{done.stderr}")
     return done.stdout
@@ -69,7 +86,15 @@ def run(*command: str | Path, folder: Path = ROOT) -> str:
 def environment(folder: Path, *packages: str | Path) -> Path:
     """Make an environment with these packages and nothing else; return its folder of programs."""
     venv.create(folder, with_pip=True)
-    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages)
+    run(
+        folder / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        *packages,
+    )
     return folder / "bin"
 
 
@@ -78,8 +103,13 @@ def build_wheel(name: str, scratch: Path) -> None:
     shutil.rmtree(PYTHON / "build", ignore_errors=True)
     run(python, "-m", "build", "--outdir", TO, PYTHON)
     run(python, "-m", "twine", "check", "--strict", *TO.glob("pausepoint-*"))
-    programs = environment(scratch / "empty", TO / f"pausepoint-{name}-py3-none-any.whl")
-    said = run(programs / "pausepoint", "--version").split()[1], run(programs / "python", "-c", USE_PYTHON).strip()
+    programs = environment(
+        scratch / "empty", TO / f"pausepoint-{name}-py3-none-any.whl"
+    )
+    said = (
+        run(programs / "pausepoint", "--version").split()[1],
+        run(programs / "python", "-c", USE_PYTHON).strip(),
+    )
     if said != (name, "https://desk.example.com/api/v1"):
         sys.exit(f"The installed Python package is another one: {said}")
 
@@ -95,19 +125,47 @@ def build_npm(name: str, scratch: Path) -> None:
     (empty / "package.json").write_text('{"private": true}')
     (empty / "use.mjs").write_text(USE_JAVASCRIPT)
     packed = TO / f"pausepoint-client-{name}.tgz"
-    run("npm", "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", packed, folder=empty)
+    run(
+        "npm",
+        "install",
+        "--no-save",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+        packed,
+        folder=empty,
+    )
     run("node", "use.mjs", folder=empty)
 
 
 def build_image(name: str) -> bool:
     """Build the image and let it migrate an empty database; return False where Docker does not run."""
-    if not shutil.which("docker") or subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
+    if (
+        not shutil.which("docker")
+        or subprocess.run(
+            ["docker", "info"], capture_output=True, check=False
+        ).returncode
+    ):
         return False
     image = f"pausepoint:{name}"
     run("docker", "build", "--tag", image, ".")
-    settings = ("SECRET_KEY=only-to-check-this-image-and-never-again", "DATABASE_URL=sqlite:////tmp/check.sqlite3")
+    settings = (
+        "SECRET_KEY=only-to-check-this-image-and-never-again",
+        "DATABASE_URL=sqlite:////tmp/check.sqlite3",
+    )
     given = [part for setting in settings for part in ("--env", setting)]
-    run("docker", "run", "--rm", *given, image, "python", "manage.py", "migrate", "--verbosity", "0")
+    run(
+        "docker",
+        "run",
+        "--rm",
+        *given,
+        image,
+        "python",
+        "manage.py",
+        "migrate",
+        "--verbosity",
+        "0",
+    )
     run("docker", "save", "--output", TO / f"pausepoint-image-{name}.tar", image)
     return True
 
@@ -128,11 +186,18 @@ def main() -> None:
     else:
         print("!!! NOT BUILT: the image, because Docker does not run here.")
     if not cut:
-        print(f"!!! NOT CUT: CHANGELOG.md has no section [{name}], so the notes are those of [Unreleased].")
+        print(
+            f"!!! NOT CUT: CHANGELOG.md has no section [{name}], so the notes are those of [Unreleased]."
+        )
     files = sorted(file for file in TO.iterdir() if file.name != "SHA256SUMS")
-    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
+    sums = [
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n"
+        for file in files
+    ]
     (TO / "SHA256SUMS").write_text("".join(sums))
-    print(f"{TO.relative_to(ROOT)} has {', '.join(file.name for file in files)} and SHA256SUMS.")
+    print(
+        f"{TO.relative_to(ROOT)} has {', '.join(file.name for file in files)} and SHA256SUMS."
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""System checks of the desk: event handlers and append-only triggers."""
+"""System checks: event handlers, append-only triggers, and databases older than the first version."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
 from approvals.db import append_only
+from approvals.db.first_version import problem_of_earlier_commit
 from approvals.outbound import outbox
 
 
@@ -26,16 +27,33 @@ def check_event_handlers(**kwargs: Any) -> list[CheckMessage]:
     return errors
 
 
-def check_triggers(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Check that the append-only triggers exist and are not switched off."""
+def check_first_version(
+    *, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Check that no database was made by a commit before 0.1.0."""
+    problems = [
+        problem_of_earlier_commit(connections[alias]) for alias in databases or []
+    ]
+    return [Error(problem, id="approvals.E004") for problem in problems if problem]
+
+
+def check_triggers(
+    *, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Check that the append-only triggers exist and are enabled."""
     errors: list[CheckMessage] = []
     for alias in databases or []:
         errors += check_switch(connections[alias])
         for trigger in append_only.missing_triggers(connections[alias]):
-            hint = _("Run `manage.py migrate` to restore the triggers, then `manage.py audit check`.")
+            hint = _(
+                "Run `manage.py migrate` to restore the triggers, then `manage.py audit check`."
+            )
             errors.append(
                 Error(
-                    _("The trigger %(trigger)s is missing, so protected rows can be changed.") % {"trigger": trigger},
+                    _(
+                        "The trigger %(trigger)s is missing, so protected rows can be changed."
+                    )
+                    % {"trigger": trigger},
                     hint=hint,
                     id="approvals.E001",
                 )
@@ -44,7 +62,7 @@ def check_triggers(*, databases: Sequence[str] | None = None, **kwargs: Any) -> 
 
 
 def check_switch(connection: BaseDatabaseWrapper) -> list[Error]:
-    """Check that the append-only triggers of a database are not switched off."""
+    """Check that a database's append-only triggers are not switched off."""
     if append_only.SWITCH not in connection.introspection.table_names():
         return []
     if not append_only.find_switch_rows(connection):

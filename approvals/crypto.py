@@ -1,4 +1,4 @@
-"""Encrypt texts, and recognize equal ones, with keys that are derived from SECRET_KEY."""
+"""Encrypt texts, and recognize equal ones, with keys derived from SECRET_KEY."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.utils.crypto import salted_hmac
 
 
 def encryption(salt: str, value: str = "seal") -> MultiFernet:
-    """Return what encrypts with SECRET_KEY, and decrypts with it or a fallback. Another salt or value makes another key."""
-    # The default value keeps what was encrypted earlier readable.
+    """Return an encryption that uses SECRET_KEY, and the fallbacks to decrypt. Each salt and value gives a different key."""
+    # The default value keeps earlier ciphertexts readable.
     derived = (
         salted_hmac(salt, value, secret=key, algorithm="sha256")
         for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
@@ -20,10 +20,10 @@ def encryption(salt: str, value: str = "seal") -> MultiFernet:
 
 
 def keyed_digests(purpose: str, text: bytes) -> tuple[str, ...]:
-    """Return the HMAC-SHA256 of a text with SECRET_KEY, and then with each fallback, in hexadecimal digits.
+    """Return the hexadecimal HMAC-SHA256 of a text with SECRET_KEY, followed by those with each fallback.
 
-    Another purpose makes other keys. Store the first, and look for any of them: what was stored before SECRET_KEY changed is
-    found as long as the former key is a fallback.
+    Each purpose has its own keys. Store the first and look for any of them: values stored before SECRET_KEY changed are found as
+    long as the former key is a fallback.
     """
     return tuple(
         salted_hmac(purpose, text, secret=key, algorithm="sha256").hexdigest()

@@ -1,13 +1,16 @@
-"""The errors of the desk, one class each. `code` is part of the API, `status` is the HTTP status."""
+"""The errors of the product, one class each. `code` is part of the API, `status` is the HTTP status."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.db.canonical_json import utc
+from approvals.json_types import JsonDict
 from approvals.states import Kind, Priority
 from approvals.text.translation import ago, decided_words
 
@@ -20,8 +23,13 @@ class Refusal(Exception):
 
     code = "refused"
     status = 400
+    #: The text, unless another one is given.
+    sentence: str | Promise = ""
 
-    def members(self) -> dict[str, Any]:
+    def __init__(self, words: str = "") -> None:
+        super().__init__(words or str(self.sentence))
+
+    def members(self) -> JsonDict:
         """Further members of the problem document (RFC 9457), plain JSON."""
         return {}
 
@@ -31,13 +39,13 @@ class Refusal(Exception):
 
 
 class NotFound(Refusal):
-    """It does not exist, or the person may not see it; the two look alike."""
+    """It does not exist, or the person may not see it; the two are indistinguishable."""
 
     code = "not_found"
     status = 404
-
-    def __init__(self, words: str = "") -> None:
-        super().__init__(words or _("Request not found. It may not exist, or you may not have access."))
+    sentence = gettext_lazy(
+        "Request not found. It may not exist, or you may not have access."
+    )
 
 
 class NotAllowed(Refusal):
@@ -46,13 +54,13 @@ class NotAllowed(Refusal):
 
 
 class DecideOnPage(NotAllowed):
-    """A person must decide it on the page of the request, whose address is in `url`."""
+    """A person must decide it on the request's page, whose address is in `url`."""
 
     def __init__(self, words: str, request: ApprovalRequest) -> None:
         self.url = request.public_url
         super().__init__(f"{words} {self.url}")
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"url": self.url}
 
 
@@ -62,16 +70,22 @@ class CriticalElsewhere(DecideOnPage):
     code = "decide_on_page"
 
     def __init__(self, request: ApprovalRequest) -> None:
-        words = _("To approve this request, type its name. Decide it on its own page in Pausepoint:")
+        words = _(
+            "To approve this request, type its name. Decide it on its own page in Pausepoint:"
+        )
         if request.kind == Kind.RECOVERY:
-            words = _("This request asks for the outcome of a call. Decide it on its own page in Pausepoint:")
+            words = _(
+                "This request asks for the outcome of a call. Decide it on its own page in Pausepoint:"
+            )
         elif request.priority == Priority.CRITICAL:
-            words = _("This request is critical. Decide it on its own page in Pausepoint:")
+            words = _(
+                "This request is critical. Decide it on its own page in Pausepoint:"
+            )
         super().__init__(words, request)
 
 
 class AskedByOwnKey(DecideOnPage):
-    """A key may not decide what a key of the same user has asked."""
+    """A key may not decide requests made with a key of the same user."""
 
     code = "asked_by_own_key"
 
@@ -88,10 +102,9 @@ class NotAuthenticated(Refusal):
 
     code = "not_authenticated"
     status = 401
-
-    def __init__(self, words: str = "") -> None:
-        required = _("Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in.")
-        super().__init__(words or required)
+    sentence = gettext_lazy(
+        "Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in."
+    )
 
 
 class ScopeMissing(Refusal):
@@ -101,7 +114,9 @@ class ScopeMissing(Refusal):
     status = 403
 
     def __init__(self, scope: str) -> None:
-        words = _("This key or token does not have the scope “%(scope)s”. Use one that has it.")
+        words = _(
+            "This key or token does not have the scope “%(scope)s”. Use one that has it."
+        )
         super().__init__(words % {"scope": scope})
 
 
@@ -131,27 +146,29 @@ class WrongMethod(Refusal):
 class NotJson(Refusal):
     code = "not_json"
     status = 415
-
-    def __init__(self) -> None:
-        super().__init__(_("The body must be JSON. Send it with `Content-Type: application/json`."))
+    sentence = gettext_lazy(
+        "The body must be JSON. Send it with `Content-Type: application/json`."
+    )
 
 
 class AlreadyDecided(Refusal):
-    """Someone else has decided before; `decision` says who."""
+    """Someone else has already decided; `decision` says who."""
 
     code = "already_decided"
     status = 409
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        super().__init__(decided_words(decision.verdict, decision.by_name, decision.decided_at))
+        super().__init__(
+            decided_words(decision.verdict, decision.by_name, decision.decided_at)
+        )
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"decision": outcome_of(self.decision)}
 
 
 class GrantMissed(AlreadyDecided):
-    """The same person has approved it before, without the grant that they send now."""
+    """The same person has already approved it, without the grant that they send now."""
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
@@ -171,10 +188,15 @@ class Expired(Refusal):
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
         passed = f"{decision.request.deadline_at:%Y-%m-%d %H:%M:%S}"
-        super().__init__(_("This request expired at %(at)s UTC and can no longer be decided.") % {"at": passed})
+        super().__init__(
+            _("This request expired at %(at)s UTC and can no longer be decided.")
+            % {"at": passed}
+        )
 
-    def members(self) -> dict[str, Any]:
-        return {"decision": outcome_of(self.decision)} | ({"halted": True} if self.decision.request.halted else {})
+    def members(self) -> JsonDict:
+        return {"decision": outcome_of(self.decision)} | (
+            {"halted": True} if self.decision.request.halted else {}
+        )
 
 
 class UnreadParts(Refusal):
@@ -185,17 +207,19 @@ class UnreadParts(Refusal):
 
 
 class Changed(Refusal):
-    """The digest of the shown input is not that of the stored one."""
+    """The digest of the displayed input differs from that of the stored one."""
 
     code = "changed"
     status = 409
 
     def __init__(self, input_digest: str) -> None:
         self.input_digest = input_digest
-        words = _("This request is not what your page showed, so nothing was decided. Read it again, then decide.")
+        words = _(
+            "This request is not what your page showed, so nothing was decided. Read it again, then decide."
+        )
         super().__init__(words)
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"input_digest": self.input_digest}
 
 
@@ -205,15 +229,20 @@ class RequestCancelled(Refusal):
     code = "cancelled"
     status = 410
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Decision, comment: str) -> None:
         self.decision = decision
         words = _("This request was cancelled %(when)s by %(who)s.")
-        if decision.comment:
-            words = _("This request was cancelled %(when)s by %(who)s. Their comment: %(comment)s")
-        values = {"who": decision.by_name or "Pausepoint", "when": ago(decision.decided_at)}
-        super().__init__(words % {**values, "comment": decision.comment})
+        if comment:
+            words = _(
+                "This request was cancelled %(when)s by %(who)s. Their comment: %(comment)s"
+            )
+        values = {
+            "who": decision.by_name or "Pausepoint",
+            "when": ago(decision.decided_at),
+        }
+        super().__init__(words % {**values, "comment": comment})
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"decision": outcome_of(self.decision)}
 
 
@@ -227,7 +256,7 @@ class Invalid(Refusal):
         self.errors: dict[str, str] = dict(errors or {})
         super().__init__(message)
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"errors": self.errors} if self.errors else {}
 
 
@@ -237,11 +266,13 @@ class Undecidable(Refusal):
 
 
 class CannotBeAssigned(Invalid):
-    """The user is unknown, inactive, or may not decide it; alike, so that no one learns who has an account."""
+    """The user is unknown, inactive, or may not decide it; indistinguishable, so that accounts stay private."""
 
     def __init__(self, field: str) -> None:
         words = _("This request cannot be assigned to that user.")
-        super().__init__(words, {field: _("no one with that name can answer this request")})
+        super().__init__(
+            words, {field: _("no one with that name can answer this request")}
+        )
 
 
 class Conflict(Refusal):
@@ -254,21 +285,22 @@ class Conflict(Refusal):
         self.detail = detail
         super().__init__(message)
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {} if self.detail is None else {"request_id": self.detail}
 
 
-class Taken(Refusal):
-    """Someone else has claimed or assigned it meanwhile; the members say who has it now."""
+class AssignedMeanwhile(Refusal):
+    """Someone else has claimed or assigned it meanwhile; the members name the current holder."""
 
     code = "taken"
     status = 409
 
     def __init__(self, message: str, *, claimed_by: str, assigned_to: str) -> None:
-        self.claimed_by, self.assigned_to = claimed_by or None, assigned_to or None
+        self.claimed_by = claimed_by or None
+        self.assigned_to = assigned_to or None
         super().__init__(message)
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"claimed_by": self.claimed_by, "assigned_to": self.assigned_to}
 
 
@@ -281,12 +313,15 @@ class NotApproved(Refusal):
     def __init__(self, request: ApprovalRequest) -> None:
         super().__init__(
             _("Only an approved call can have a result. This %(kind)s is %(status)s.")
-            % {"kind": request.get_kind_display().lower(), "status": request.get_status_display().lower()}
+            % {
+                "kind": request.get_kind_display().lower(),
+                "status": request.get_status_display().lower(),
+            }
         )
 
 
 class OtherInput(Refusal):
-    """The input that ran is not the approved one."""
+    """The executed input is not the approved one."""
 
     code = "other_input"
     status = 409
@@ -294,15 +329,17 @@ class OtherInput(Refusal):
     def __init__(self, approved_digest: str) -> None:
         self.approved_digest = approved_digest
         super().__init__(
-            _("The input that ran is not the approved input. This is on record, but not as the result of the call.")
+            _(
+                "The input that ran is not the approved input. This is on record, but not as the result of the call."
+            )
         )
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"approved_digest": self.approved_digest}
 
 
-def outcome_of(decision: Decision) -> dict[str, Any]:
-    """Return how a request ended: `{request_id, verdict, by, via, decided_at}`; `by` is null for the deadline."""
+def outcome_of(decision: Decision) -> JsonDict:
+    """Return the outcome of a request: `{request_id, verdict, by, via, decided_at}`; `by` is null for the deadline."""
     return {
         "request_id": str(decision.request_id),
         "verdict": decision.verdict,

@@ -1,17 +1,22 @@
-"""How views respond: pages for people, documents for programs, and refusals for both."""
+"""Responses of views: pages for people, documents for programs, and refusals for both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.cache import get_conditional_response
-from django.utils.http import content_disposition_header, quote_etag, url_has_allowed_host_and_scheme
+from django.utils.http import (
+    content_disposition_header,
+    quote_etag,
+    url_has_allowed_host_and_scheme,
+)
+from django.views.decorators.http import require_http_methods
 
 from approvals.access.callers import is_for_machines
 from approvals.access.standing import Standing
@@ -23,13 +28,14 @@ from approvals.text.file_types import TEXT
 from approvals.text.translation import title_of
 
 P = ParamSpec("P")
+V = TypeVar("V", bound=Callable[..., HttpResponse])
 
 
 class SignedIn(HttpRequest):
-    """A request of a logged-in person, as LoginRequiredMiddleware guarantees."""
+    """A request of a logged-in person, as guaranteed by LoginRequiredMiddleware."""
 
     user: User
-    #: What `hitlsite.languages.LanguageMiddleware` has read for every page.
+    #: Read for every page by `hitlsite.middleware.LanguageMiddleware`.
     preferences: Preferences
     state: PageState
     standing: Standing
@@ -39,12 +45,17 @@ View = Callable[Concatenate[SignedIn, P], HttpResponse]
 
 
 def actor_of(request: SignedIn) -> SessionActor:
-    """Return who acts on a page: whoever loses the session while the action waits for a lock must not act any more."""
+    """Return the actor on a page, with the session: after losing it while waiting for a lock, they must not act."""
     return SessionActor(request.user, request.session.session_key or "")
 
 
+def require_safe_or_POST(view: V) -> V:
+    """Refuse other methods, like Django's `require_safe`, on a page whose form is posted to itself."""
+    return require_http_methods(["GET", "HEAD", "POST"])(view)
+
+
 def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
-    """Turn a refusal that the view raises into a page with its status and text."""
+    """Turn a refusal raised by the view into a page with its status and text."""
 
     @wraps(view)
     def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -58,28 +69,42 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
 
 def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """Return the response for a refusal."""
-    response = problem(request, HTTPStatus(refusal.status), str(refusal), refusal.code, refusal.members())
+    response = problem(
+        request,
+        HTTPStatus(refusal.status),
+        str(refusal),
+        refusal.code,
+        refusal.members(),
+    )
     for name, value in refusal.headers().items():
         response.headers[name] = value
     return response
 
 
 def problem(
-    request: HttpRequest, status: HTTPStatus, detail: str, code: str, members: Mapping[str, Any] | None = None
+    request: HttpRequest,
+    status: HTTPStatus,
+    detail: str,
+    code: str,
+    members: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
-    """Return an error as a page, as a line above the form that htmx sent, or as a problem document (RFC 9457) for programs."""
+    """Return an error as a page, as a line above an htmx form, or as a problem document (RFC 9457) for programs."""
     context = {"title": title_of(status), "status": status.value, "detail": detail}
     best = request.get_preferred_type(["text/html", "application/json"])
     if is_for_machines(request.path) or best == "application/json":
         body = {"type": "about:blank", **context, "code": code, **(members or {})}
-        response: HttpResponse = JsonResponse(body, status=status, content_type="application/problem+json")
+        response: HttpResponse = JsonResponse(
+            body, status=status, content_type="application/problem+json"
+        )
         if status == HTTPStatus.UNAUTHORIZED:
             response.headers["WWW-Authenticate"] = "Bearer"
         return response
     fragment = request.headers.get("HX-Request")
-    # A request that was refused before the middleware ran has no user, whom the navigation would show.
+    # A request refused before the middleware ran has no user to show in the navigation.
     shown_to = request if hasattr(request, "user") else None
-    page = render_to_string("_problem.html" if fragment else "problem.html", context, shown_to)
+    page = render_to_string(
+        "_problem.html" if fragment else "problem.html", context, shown_to
+    )
     response = HttpResponse(page, status=status)
     if fragment:
         # Above the form, not in its place, so that the input stays.
@@ -88,11 +113,15 @@ def problem(
 
 
 def file_response(
-    request: HttpRequest, media_type: str, name: str, digest: str, read: Callable[[], bytes]
+    request: HttpRequest,
+    media_type: str,
+    name: str,
+    digest: str,
+    read: Callable[[], bytes],
 ) -> HttpResponse:
-    """Return a file that someone has sent, with exactly its checked type; it is read only for those without a copy.
+    """Return an uploaded file with exactly its checked type; it is read only for clients without a cached copy.
 
-    Pictures and plain text are shown, anything else is downloaded. Nothing in a file may act.
+    Pictures and plain text are shown, other types are downloaded. No active content in a file may run.
     """
     shown = media_type.startswith("image/") or media_type == TEXT
     charset = "; charset=utf-8" if media_type.startswith("text/") else ""
@@ -100,17 +129,23 @@ def file_response(
     response.headers["ETag"] = quote_etag(digest)
     response.headers["Cache-Control"] = "private, no-cache"
     response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
+    response.headers["Content-Security-Policy"] = (
+        "default-src 'none'; sandbox; frame-ancestors 'none'"
+    )
     response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-    response.headers["Content-Disposition"] = content_disposition_header(not shown, name) or "inline"
-    answer = get_conditional_response(request, etag=response.headers["ETag"], response=response)
+    response.headers["Content-Disposition"] = (
+        content_disposition_header(not shown, name) or "inline"
+    )
+    answer = get_conditional_response(
+        request, etag=response.headers["ETag"], response=response
+    )
     if answer is response:
         response.content = read()
     return answer or response
 
 
 def refusal_of(act: Callable[[], Any]) -> Refusal | None:
-    """Call `act` and return its refusal, to be shown beside the form; None if it succeeded. Raises NotFound."""
+    """Call `act` and return its refusal, to be shown beside the form; None if it succeeded. Raise NotFound."""
     try:
         act()
     except NotFound:
@@ -121,14 +156,18 @@ def refusal_of(act: Callable[[], Any]) -> Refusal | None:
 
 
 def sent_address(request: SignedIn, name: str) -> str:
-    """Return the address on this site in a form field; empty where there is none or it leads to another site."""
+    """Return the address in a form field if it is on this site; empty otherwise."""
     target = request.POST.get(name, "")
-    same_site = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    same_site = url_has_allowed_host_and_scheme(
+        target, {request.get_host()}, require_https=request.is_secure()
+    )
     return target if same_site else ""
 
 
 def referring_address(request: HttpRequest) -> str:
-    """Return the address on this site of the page that a form was on; empty if the browser does not say."""
+    """Return the address, on this site, of the page with the form; empty if the browser does not send it."""
     target = request.headers.get("Referer", "")
-    same_site = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    same_site = url_has_allowed_host_and_scheme(
+        target, {request.get_host()}, require_https=request.is_secure()
+    )
     return target if same_site else ""

@@ -1,4 +1,4 @@
-"""States, kinds and verdicts, and which transitions are allowed. Imports nothing of this project."""
+"""States, kinds and verdicts, and the allowed transitions. Imports nothing of this project."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ class Status(TextChoices):
 
 
 FINAL = frozenset(Status) - {Status.PENDING}
-TRANSITIONS: dict[Status, frozenset[Status]] = {Status.PENDING: FINAL, **dict.fromkeys(FINAL, frozenset())}
+TRANSITIONS: dict[Status, frozenset[Status]] = {
+    Status.PENDING: FINAL,
+    **dict.fromkeys(FINAL, frozenset()),
+}
 
 
 class Kind(TextChoices):
-    """What a request asks for."""
+    """The kind of a request."""
 
     APPROVAL = "approval", _("Approval")
     QUESTION = "question", _("Question")
@@ -35,7 +38,7 @@ ASKS = frozenset({Kind.QUESTION, Kind.FORM})
 
 
 class Verdict(TextChoices):
-    """How a request ended. A person gives one of the first four, or cancels."""
+    """The end of a request. A person gives one of the first four, or cancels."""
 
     APPROVE = "approve", _("Approved")
     REJECT = "reject", _("Rejected")
@@ -45,14 +48,17 @@ class Verdict(TextChoices):
     EXPIRE = "expire", _("Expired")
 
 
-#: The verdicts that each kind takes. Of a recovery, approve means "run it again", respond "it succeeded, with this
-#: output" and reject "it failed".
+#: The verdicts of each kind. For a recovery, approve means "run it again", respond "it succeeded, with this output" and reject
+#: "it failed".
 VERDICTS: dict[Kind, frozenset[Verdict]] = {
     Kind.APPROVAL: frozenset({Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT}),
     Kind.QUESTION: frozenset({Verdict.RESPOND, Verdict.REJECT}),
     Kind.FORM: frozenset({Verdict.RESPOND, Verdict.REJECT}),
     Kind.RECOVERY: frozenset({Verdict.APPROVE, Verdict.RESPOND, Verdict.REJECT}),
 }
+
+#: The verdicts that let a call run.
+APPROVING = frozenset({Verdict.APPROVE, Verdict.EDIT})
 
 OUTCOMES: dict[Verdict, Status] = {
     Verdict.APPROVE: Status.APPROVED,
@@ -63,7 +69,7 @@ OUTCOMES: dict[Verdict, Status] = {
     Verdict.EXPIRE: Status.EXPIRED,
 }
 
-#: Labels of decided requests that follow the words on the buttons of their kind.
+#: Labels of decided requests that match the buttons of their kind.
 _LABELS = {
     (Kind.QUESTION, Status.REJECTED): _("Declined"),
     (Kind.FORM, Status.REJECTED): _("Declined"),
@@ -80,10 +86,12 @@ def status_label(kind: str, status: str) -> str:
 
 def verdict_label(kind: str, verdict: str) -> str:
     """Return the label of a verdict on a request of this kind, such as “Declined” for a rejected question."""
-    return str(_LABELS.get((Kind(kind), OUTCOMES[Verdict(verdict)]), Verdict(verdict).label))
+    return str(
+        _LABELS.get((Kind(kind), OUTCOMES[Verdict(verdict)]), Verdict(verdict).label)
+    )
 
 
-#: Other tools' words for the verdicts (LangChain, MCP, Claude), accepted on input.
+#: Other tools' names of verdicts (LangChain, MCP, Claude), accepted on input.
 ALIASES: dict[str, Verdict] = {
     "accept": Verdict.APPROVE,
     "allow": Verdict.APPROVE,
@@ -103,7 +111,7 @@ class Priority(TextChoices):
 
 
 class Hint(TextChoices):
-    """What a program advises on a request."""
+    """A program's advice on a request."""
 
     FINE = "looks_fine", _("Looks fine")
     CLOSER = "look_closer", _("Look closer")
@@ -111,7 +119,7 @@ class Hint(TextChoices):
 
 
 class WorkflowState(TextChoices):
-    """The state of a workflow: suspended while at least one of its requests waits, running between pauses, or ended."""
+    """The state of a workflow: suspended while at least one of its requests is pending, otherwise running, or ended."""
 
     RUNNING = "running", _("Running")
     SUSPENDED = "suspended", _("Suspended")
@@ -120,24 +128,32 @@ class WorkflowState(TextChoices):
     FAILED = "failed", _("Failed")
 
 
-#: The `source` of a workflow that consists of one question in AgentForge's shape, and ends with it.
+#: The `source` of a workflow that consists of one question in AgentForge's format, and ends with it.
 ASK_HUMAN = "ask-human"
 
-ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowState.FAILED})
+ENDED = frozenset(
+    {WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowState.FAILED}
+)
 
 
-#: The `source` of a workflow that a client of the API began.
+#: The `source` of a workflow begun by an API client.
 CLIENT = "api"
 #: The `source` of a workflow that consists of one request of an MCP client, and ends with it.
 MCP = "mcp"
-#: The sources whose programs wait for a decision themselves.
+#: Sources whose programs wait for decisions themselves.
 PROGRAMS = frozenset({CLIENT, ASK_HUMAN, MCP})
-#: Names of the sources for people.
-ORIGINS = {"chat": _("chat"), "cedar": "Cedar-OS", CLIENT: "API", ASK_HUMAN: "ask-human", MCP: "MCP"}
+#: Labels of the sources.
+ORIGINS = {
+    "chat": _("chat"),
+    "cedar": "Cedar-OS",
+    CLIENT: "API",
+    ASK_HUMAN: "ask-human",
+    MCP: "MCP",
+}
 
 
 class Door(TextChoices):
-    """Which way a decision came in; stored as `via`."""
+    """The channel of a decision; stored as `via`."""
 
     DASHBOARD = "dashboard", _("web")
     CHAT = "chat", _("chat")
@@ -153,12 +169,12 @@ class Door(TextChoices):
     SYSTEM = "system", _("Pausepoint")
 
 
-#: The web pages, as opposed to what programs call.
+#: The web pages, as opposed to endpoints for programs.
 OWN_PAGES = frozenset({Door.DASHBOARD, Door.CHAT})
 
 
 class Width(IntegerChoices):
-    """What a grant covers, from narrow to wide."""
+    """The coverage of a grant, from narrow to broad."""
 
     INPUT = 0, _("this exact input")
     FIELDS = 1, _("the same key fields")
@@ -166,7 +182,7 @@ class Width(IntegerChoices):
 
 
 class Audience(TextChoices):
-    """For whose calls a grant is; always only for those of the user who asked."""
+    """The callers that a grant is for; always only those of the user who asked."""
 
     AGENT = "agent", _("this agent")
     KEY = "key", _("this key")
@@ -186,11 +202,11 @@ class GrantEnd(TextChoices):
 
 
 class Channel(TextChoices):
-    """How an event of the outbox leaves."""
+    """The delivery channel of an outbox event."""
 
     HANDLER = "handler", _("App handler")
     WEBHOOK = "webhook", _("Webhook")
-    #: Becomes one row for each person it concerns.
+    #: Expanded to one row for each person concerned.
     NOTICE = "notice", _("Notification")
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
@@ -198,16 +214,20 @@ class Channel(TextChoices):
 
 
 class Route(TextChoices):
-    """How a person is notified."""
+    """The channel of a notification to a person."""
 
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
 
 
 def verdict_from(word: str) -> Verdict | None:
-    """Return the verdict behind a name or an alias; None for anything else, and for those that no person gives."""
+    """Return the verdict of a name or alias; None if it is unknown, or if people cannot give it."""
     verdict = ALIASES.get(word) or (Verdict(word) if word in Verdict.values else None)
-    return verdict if verdict in {Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND} else None
+    return (
+        verdict
+        if verdict in {Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND}
+        else None
+    )
 
 
 class Control(TextChoices):

@@ -1,4 +1,4 @@
-"""URLs of the desk's pages."""
+"""URLs of the pages."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from approvals.pages import (
     workflows,
 )
 from approvals.pages.attention import line, own_cases
-from approvals.pages.attention.seeded import or_check, or_check_of_workflow
 from approvals.pages.audit import evidence, record
 from approvals.pages.audit import views as audit
+from approvals.pages.grants import give, ledger
 from approvals.pages.insights import cases as insights_cases
 from approvals.pages.insights import views as insights
 from approvals.pages.lists import palette, saved_views, snoozes, suggestions
-from approvals.pages.policy import granting, ledger
 
 app_name = "approvals"
 
@@ -31,30 +30,40 @@ urlpatterns = [
     path("requests/", inbox.requests_page, name="requests"),
     path("requests/suggestions/", inbox.suggestions, name="suggestions"),
     path("requests/bulk/", inbox.bulk_page, name="bulk"),
-    path("requests/<uuid:pk>/", or_check(request.request_page, "request"), name="request"),
-    path("requests/<uuid:pk>/difference/<uuid:other>/", difference.difference, name="difference"),
-    path("requests/<uuid:pk>/decide/", or_check(request.decide, "decide"), name="decide"),
-    path("requests/<uuid:pk>/check/", or_check(review.check, "check"), name="check"),
-    path("requests/<uuid:pk>/review/", or_check(review.review, "review"), name="review"),
-    path("requests/<uuid:pk>/grant/", or_check(granting.grant, "grant"), name="grant"),
+    path("requests/<uuid:pk>/", request.request_page, name="request"),
+    path(
+        "requests/<uuid:pk>/difference/<uuid:other>/",
+        difference.difference,
+        name="difference",
+    ),
+    path("requests/<uuid:pk>/decide/", request.decide, name="decide"),
+    path("requests/<uuid:pk>/check/", review.check, name="check"),
+    path("requests/<uuid:pk>/review/", review.review, name="review"),
+    path("requests/<uuid:pk>/grant/", give.grant, name="grant"),
     path("requests/<uuid:pk>/confirm/<str:token>/", confirm.confirm, name="confirm"),
-    path("requests/<uuid:pk>/secret/", or_check(secrets.show_secret, "secret"), name="secret"),
-    path("requests/<uuid:pk>/cancel/", or_check(request.cancel, "cancel"), name="cancel"),
-    path("requests/<uuid:pk>/claim/", or_check(assignees.claim, "claim"), name="claim"),
-    path("requests/<uuid:pk>/release/", or_check(assignees.release, "release"), name="release"),
-    path("requests/<uuid:pk>/assign/", or_check(assignees.assign, "assign"), name="assign"),
-    path("requests/<uuid:pk>/comments/", or_check(assignees.comment, "comment"), name="comment"),
+    path("requests/<uuid:pk>/secret/", secrets.show_secret, name="secret"),
+    path("requests/<uuid:pk>/cancel/", request.cancel, name="cancel"),
+    path("requests/<uuid:pk>/claim/", assignees.claim, name="claim"),
+    path("requests/<uuid:pk>/release/", assignees.release, name="release"),
+    path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),
+    path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
     path("requests/<uuid:pk>/mentions/", assignees.mentions, name="mentions"),
     path("requests/<uuid:pk>/people/", assignees.people, name="people"),
-    path("requests/<uuid:pk>/attachments/<uuid:attachment_id>/", attachments.attachment, name="attachment"),
-    path("requests/<uuid:pk>/record/", or_check(record.decision_record, "record"), name="record"),
+    path(
+        "requests/<uuid:pk>/attachments/<uuid:attachment_id>/",
+        attachments.attachment,
+        name="attachment",
+    ),
+    path("requests/<uuid:pk>/record/", record.decision_record, name="record"),
     path("audit/", audit.audit, name="audit"),
     path("audit/export.csv", audit.audit_export, {"kind": "csv"}, name="audit-csv"),
-    path("audit/export.jsonl", audit.audit_export, {"kind": "jsonl"}, name="audit-jsonl"),
+    path(
+        "audit/export.jsonl", audit.audit_export, {"kind": "jsonl"}, name="audit-jsonl"
+    ),
     path("audit/evidence/", evidence.evidence, name="evidence"),
     path("audit/reports/", audit.save_report, name="save-report"),
     path("audit/reports/delete/", audit.delete_report, name="delete-report"),
-    path("requests/<uuid:pk>/snooze/", or_check(snoozes.snooze, "snooze"), name="snooze"),
+    path("requests/<uuid:pk>/snooze/", snoozes.snooze, name="snooze"),
     path("views/", saved_views.save, name="save-view"),
     path("views/counts/", saved_views.counts, name="view-counts"),
     path("views/<int:pk>/delete/", saved_views.delete, name="delete-view"),
@@ -71,5 +80,5 @@ urlpatterns = [
     path("attention/cases/", own_cases.own_cases, name="own-cases"),
     path("settings/", include("approvals.administration.urls")),
     path("workflows/", workflows.workflows, name="workflows"),
-    path("workflows/<int:pk>/", or_check_of_workflow(workflows.workflow), name="workflow"),
+    path("workflows/<int:pk>/", workflows.workflow, name="workflow"),
 ]

@@ -62,35 +62,77 @@ def one_call() -> Iterator[Figure]:
     for name, (statements, ms) in goals.items():
         taken, count, _ = found[SQLITE][name]
         yield Figure(f"{name}: statements (SQLite)", count, statements, "")
-        yield Figure(f"{name}: CPU in one process (SQLite)", statistics.median(taken), ms)
-        yield Figure(f"{name}: CPU in one process (PostgreSQL)", statistics.median(found[POSTGRESQL][name][0]), ms)
+        yield Figure(
+            f"{name}: CPU in one process (SQLite)", statistics.median(taken), ms
+        )
+        yield Figure(
+            f"{name}: CPU in one process (PostgreSQL)",
+            statistics.median(found[POSTGRESQL][name][0]),
+            ms,
+        )
     for name in ("ask", "decide"):
-        yield Figure(f"{name}: write lock held (SQLite)", statistics.median(found[SQLITE][name][2]), 2)
+        yield Figure(
+            f"{name}: write lock held (SQLite)",
+            statistics.median(found[SQLITE][name][2]),
+            2,
+        )
 
 
 def over_http() -> Iterator[Figure]:
     with stage(workers=0, HITL_WRONG_KEYS_PER_MINUTE="0") as found:
         spent = calls.measured(found, 200, 5)
     for name, goal in {"read": 4, "ask": 8, "decide": 8}.items():
-        yield Figure(f"{name} over HTTP: CPU of the web process (PostgreSQL)", statistics.median(spent[name]), goal)
+        yield Figure(
+            f"{name} over HTTP: CPU of the web process (PostgreSQL)",
+            statistics.median(spent[name]),
+            goal,
+        )
 
 
 def many_calls() -> Iterator[Figure]:
     with stage(webs=1, workers=1) as found:
         throughput.timed(found, 2, lambda program, _: program.ask(), range(20))
         began = time.monotonic()
-        asked, _, _ = throughput.timed(found, 8, lambda program, _: program.ask(), range(1000))
-        throughput.timed(found, 8, lambda program, one: program.approve(one["id"]), asked)
+        asked, _, _ = throughput.timed(
+            found, 8, lambda program, _: program.ask(), range(1000)
+        )
+        throughput.timed(
+            found, 8, lambda program, one: program.approve(one["id"]), asked
+        )
         rate = 2 * len(asked) / (time.monotonic() - began)
-        yield Figure("asks and decisions, 8 clients, one web process (PostgreSQL)", rate, 150, "a second", high=True)
+        yield Figure(
+            "asks and decisions, 8 clients, one web process (PostgreSQL)",
+            rate,
+            150,
+            "a second",
+            high=True,
+        )
         waited = [decision_to_agent.by_long_poll(found) for _ in range(60)]
-        yield Figure("decision until the waiting agent has it, p50", statistics.median(waited), 15)
-        yield Figure("decision until the waiting agent has it, p95", quantile(waited, 0.95), 40)
+        yield Figure(
+            "decision until the waiting agent has it, p50",
+            statistics.median(waited),
+            15,
+        )
+        yield Figure(
+            "decision until the waiting agent has it, p95", quantile(waited, 0.95), 40
+        )
         cycles.measured(found, cycles.with_a_wait, 5, 1)
         _, alone = cycles.measured(found, cycles.with_a_wait, 150, 1)
         _, eight = cycles.measured(found, cycles.with_a_wait, 60, 8)
-        yield Figure("REST cycles (ask, wait, decide), one at a time (PostgreSQL)", alone, 60, "a second", high=True)
-        yield Figure("REST cycles (ask, wait, decide), eight at a time (PostgreSQL)", eight, 90, "a second", high=True)
+        yield Figure(
+            "REST cycles (ask, wait, decide), one at a time (PostgreSQL)",
+            alone,
+            60,
+            "a second",
+            high=True,
+        )
+        yield Figure(
+            "REST cycles (ask, wait, decide), eight at a time (PostgreSQL)",
+            eight,
+            90,
+            "a second",
+            high=True,
+        )
 
 
 def chats() -> Iterator[Figure]:
@@ -100,7 +142,13 @@ def chats() -> Iterator[Figure]:
             taken, _ = cycles.measured(found, cycles.in_a_chat, 30, 1)
             _, rate = cycles.measured(found, cycles.in_a_chat, 12, 8)
         yield Figure(f"chat cycle, alone ({database})", statistics.median(taken), 60)
-        yield Figure(f"chat cycles, eight at a time ({database})", rate, 30, "a second", high=True)
+        yield Figure(
+            f"chat cycles, eight at a time ({database})",
+            rate,
+            30,
+            "a second",
+            high=True,
+        )
 
 
 def waits_for_the_disk() -> Iterator[Figure]:
@@ -130,18 +178,26 @@ def many_turns() -> Iterator[Figure]:
 
 def dashboards() -> Iterator[Figure]:
     ages = push.to_many(500, 10)
-    yield Figure("push to 500 dashboards in one process, p95", quantile(ages, 0.95), 300)
+    yield Figure(
+        "push to 500 dashboards in one process, p95", quantile(ages, 0.95), 300
+    )
 
 
 def inbox() -> Iterator[Figure]:
     for database in (SQLITE, POSTGRESQL):
         taken, _, _ = pages.measured(database, 20)["inbox, 50 rows"]
-        yield Figure(f"page of the inbox with 50 rows: CPU ({database})", statistics.median(taken), 25)
+        yield Figure(
+            f"page of the inbox with 50 rows: CPU ({database})",
+            statistics.median(taken),
+            25,
+        )
 
 
 def stored() -> Iterator[Figure]:
     kept, sent = storage.in_a_chat(100)
-    yield Figure("bytes stored for a byte of message, a chat of 100 pauses", kept / sent, 10, "")
+    yield Figure(
+        "bytes stored for a byte of message, a chat of 100 pauses", kept / sent, 10, ""
+    )
 
 
 PARTS: tuple[Callable[[], Iterator[Figure]], ...] = (

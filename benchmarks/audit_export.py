@@ -55,17 +55,25 @@ def main() -> None:
             fill = FILL.replace("COLUMNS", COLUMNS).replace("ENTRIES", str(entries))
             server.run(fill + KEY.format(file=str(file)), seconds=3600)
             connection = HTTPConnection("127.0.0.1", server.port)
-            print(f"{'entries':>12}{'megabytes':>12}{'seconds':>12}{'server RSS, MB':>18}")
+            print(
+                f"{'entries':>12}{'megabytes':>12}{'seconds':>12}{'server RSS, MB':>18}"
+            )
             began, read, lines, shown = time.monotonic(), 0, 0, 0
             print(f"{0:>12,}{0:>12,.0f}{0:>12.1f}{memory(server):>18.1f}")
-            connection.request("GET", "/api/v1/audit", headers={"Authorization": f"Bearer {file.read_text()}"})
+            connection.request(
+                "GET",
+                "/api/v1/audit",
+                headers={"Authorization": f"Bearer {file.read_text()}"},
+            )
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             while piece := answer.read(1 << 20):
                 read, lines = read + len(piece), lines + piece.count(b"\n")
                 if lines >= shown + entries / 10:
                     shown = lines
-                    print(f"{lines:>12,}{read / 1e6:>12,.0f}{time.monotonic() - began:>12.1f}{memory(server):>18.1f}")
+                    print(
+                        f"{lines:>12,}{read / 1e6:>12,.0f}{time.monotonic() - began:>12.1f}{memory(server):>18.1f}"
+                    )
                     sys.stdout.flush()
             assert lines >= entries, lines
 

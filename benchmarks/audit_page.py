@@ -15,13 +15,9 @@ import time
 from benchmarks.figures import Table
 from benchmarks.growth import LOAD
 from benchmarks.growth import MEASURE as MEASURE_CALLS
+from benchmarks.load.many_requests import SCRIPT
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
 
-FILL = (
-    "from django.contrib.auth.models import User\n"
-    "from benchmarks.load.many_requests import fill\n"
-    "fill({requests}, asker=User.objects.get(username='requester'))"
-)
 FILL_LOG = "from benchmarks.load.audit_log import fill_audit_log; fill_audit_log({entries}, {begin}, {end})"
 #: Entries of one process: a longer one would be stopped.
 SLICE = 1_000_000
@@ -46,35 +42,55 @@ def last_line(found: Stage, script: str) -> object:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--entries", type=int, default=1_000_000)
     options.add_argument("--requests", type=int, default=300_000)
     options.add_argument("--rounds", type=int, default=20)
     options.add_argument("--calls", type=int, default=100)
-    options.add_argument("--databases", nargs="+", choices=[POSTGRESQL, SQLITE], default=[POSTGRESQL, SQLITE])
+    options.add_argument(
+        "--databases",
+        nargs="+",
+        choices=[POSTGRESQL, SQLITE],
+        default=[POSTGRESQL, SQLITE],
+    )
     given = options.parse_args()
     for database in given.databases:
         with stage(database, workers=0, redis=False) as found:
             begin(found)
             found.site.stop()
             began = time.monotonic()
-            found.site.run(FILL.format(requests=given.requests))
+            found.site.run(SCRIPT.format(number=given.requests))
             for place in range(0, given.entries, SLICE):
                 end = min(place + SLICE, given.entries)
-                found.site.run(FILL_LOG.format(entries=given.entries, begin=place, end=end))
-            print(f"\n{database}, {given.entries:,} entries, filled in {time.monotonic() - began:.0f} s", flush=True)
+                found.site.run(
+                    FILL_LOG.format(entries=given.entries, begin=place, end=end)
+                )
+            print(
+                f"\n{database}, {given.entries:,} entries, filled in {time.monotonic() - began:.0f} s",
+                flush=True,
+            )
             pages = last_line(found, MEASURE.format(rounds=given.rounds))
             table = Table("the audit page", "ms")
             for name, taken in pages.items():  # type: ignore[attr-defined]  # a JSON object
                 table.row(name, taken)
             calls = last_line(
-                found, LOAD + MEASURE_CALLS.format(keys=f"{found.key!r}, {found.decider!r}", calls=given.calls)
+                found,
+                LOAD
+                + MEASURE_CALLS.format(
+                    keys=f"{found.key!r}, {found.decider!r}", calls=given.calls
+                ),
             )
             for name, (process, other, statements) in calls.items():  # type: ignore[attr-defined]
-                print(f"{name}: {process:.2f} ms of CPU, {other:.2f} of the database, {statements:.0f} statements")
+                print(
+                    f"{name}: {process:.2f} ms of CPU, {other:.2f} of the database, {statements:.0f} statements"
+                )
             if database == POSTGRESQL:
                 for name, (heap, indexes) in last_line(found, SIZES).items():  # type: ignore[attr-defined]
-                    print(f"{name}: {heap / 1e6:,.0f} MB, indexes {indexes / 1e6:,.0f} MB")
+                    print(
+                        f"{name}: {heap / 1e6:,.0f} MB, indexes {indexes / 1e6:,.0f} MB"
+                    )
 
 
 if __name__ == "__main__":

@@ -51,7 +51,9 @@ def measured(found: Stage, calls: int, rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--calls", type=int, default=300)
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()

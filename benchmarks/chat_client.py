@@ -24,12 +24,20 @@ class ChatClient:
     @property
     def waiting(self) -> list[Part]:
         """Return the tool parts that wait for an approval."""
-        return [part for part in self._calls.values() if part["state"] == "approval-requested"]
+        return [
+            part
+            for part in self._calls.values()
+            if part["state"] == "approval-requested"
+        ]
 
     @property
     def text(self) -> str:
         """Return the last text of the answer."""
-        return str([part["text"] for part in self.answer["parts"] if part["type"] == "text"][-1])
+        return str(
+            [part["text"] for part in self.answer["parts"] if part["type"] == "text"][
+                -1
+            ]
+        )
 
     def say(self, text: str) -> None:
         self.answer, self._calls = {}, {}
@@ -38,7 +46,10 @@ class ChatClient:
     def approve(self) -> None:
         """Approve what waits, and read what follows."""
         for part in self.waiting:
-            part |= {"state": "approval-responded", "approval": part["approval"] | {"approved": True}}
+            part |= {
+                "state": "approval-responded",
+                "approval": part["approval"] | {"approved": True},
+            }
         body = {"id": self.chat, "messageId": self.answer["id"], "message": self.answer}
         self._read(self.program.open("POST", "/api/chat", body))
 
@@ -53,7 +64,11 @@ class ChatClient:
         call = self._calls.get(chunk.get("toolCallId", ""), {})
         match chunk["type"]:
             case "start":
-                self.answer = self.answer or {"id": chunk["messageId"], "role": "assistant", "parts": []}
+                self.answer = self.answer or {
+                    "id": chunk["messageId"],
+                    "role": "assistant",
+                    "parts": [],
+                }
             case "start-step":
                 self._add({"type": "step-start"})
             case "text-start":
@@ -70,7 +85,10 @@ class ChatClient:
                     }
                 )
             case "tool-approval-request":
-                call |= {"state": "approval-requested", "approval": {"id": chunk["approvalId"]}}
+                call |= {
+                    "state": "approval-requested",
+                    "approval": {"id": chunk["approvalId"]},
+                }
             case "tool-output-available":
                 call |= {"state": "output-available", "output": chunk["output"]}
             case "error":

@@ -17,12 +17,19 @@ from tests.support.processes.server import Server
 
 PAUSES = 100
 ASKS = [
-    [Say("One more thing that I have to know.", pause=0), Use("askHuman", {"question": "And what of the next one?"})]
+    [
+        Say("One more thing that I have to know.", pause=0),
+        Use("askHuman", {"question": "And what of the next one?"}),
+    ]
 ]
 asker = Agent(
     name="asker",
     tools=(ask_human,),
-    script=(Conversation("ask a hundred times", [*ASKS * PAUSES, [Say("Thank you.", pause=0)]]),),
+    script=(
+        Conversation(
+            "ask a hundred times", [*ASKS * PAUSES, [Say("Thank you.", pause=0)]]
+        ),
+    ),
     max_steps=PAUSES + 10,
 )
 MEASURE = f"""
@@ -48,7 +55,9 @@ for place in (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100):
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         # Does not serve: the measuring process runs the turn itself.
-        Server(Path(folder), HITL_AGENTS="benchmarks.checkpoint_growth.asker").run(MEASURE)
+        Server(Path(folder), HITL_AGENTS="benchmarks.checkpoint_growth.asker").run(
+            MEASURE
+        )
 
 
 if __name__ == "__main__":

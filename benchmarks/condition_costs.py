@@ -17,7 +17,7 @@ from time import thread_time
 from typing import Any
 
 from approvals.policy.conditions.cost import size_of
-from approvals.policy.conditions.expressions import MAX_STEPS, Budget, Expression
+from approvals.policy.conditions.expressions import MAX_STEPS, Expression, StepBudget
 
 Input = Mapping[str, Any]
 #: Work below this is noise.
@@ -63,7 +63,11 @@ OPERATORS: list[tuple[str, str, Callable[[int], Input]]] = [
     ("all", 'input.l.all(each, each.startsWith("item"))', items),
     ("all, with a search", 'input.l.all(each, !each.contains("none"))', items),
     ("exists over names", 'keys(input.m).exists(each, each == "none")', members),
-    ("loops within one another", "input.l.all(one, size(input.l) > 0 && [1, 2].all(two, two > 0))", items),
+    (
+        "loops within one another",
+        "input.l.all(one, size(input.l) > 0 && [1, 2].all(two, two > 0))",
+        items,
+    ),
 ]
 
 
@@ -71,7 +75,7 @@ def seconds(expression: Expression, value: Input, rounds: int) -> float:
     times = []
     for _round in range(rounds):
         begun = thread_time()
-        expression.holds({"input": dict(value)}, size_of(value), Budget())
+        expression.holds({"input": dict(value)}, size_of(value), StepBudget())
         times.append(thread_time() - begun)
     return min(times)
 
@@ -89,10 +93,14 @@ def main() -> None:
             value = make(size)
             price = expression.cost(size_of(value))
             assert price <= MAX_STEPS, "The condition would not run."
-            works.append(seconds(expression, value, rounds) - seconds(reading, value, rounds))
+            works.append(
+                seconds(expression, value, rounds) - seconds(reading, value, rounds)
+            )
             prices.append(price)
         work = f"{works[1] / works[0]:6.2f}" if min(works) > NOISE else f"{'-':>6}"
-        print(f"{name:30} {work} {prices[1] / prices[0]:6.2f} {max(works) / prices[1] * 1e9:10.2f}")
+        print(
+            f"{name:30} {work} {prices[1] / prices[0]:6.2f} {max(works) / prices[1] * 1e9:10.2f}"
+        )
 
 
 if __name__ == "__main__":

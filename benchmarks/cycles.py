@@ -14,26 +14,33 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import uuid4
 
 from benchmarks.figures import Table
 from benchmarks.load.program import Program
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
 
-Cycle = Callable[[Program], None]
+Cycle = Callable[[Program], object]
+
+
+def ask_and_decide(program: Program) -> dict[str, Any]:
+    asked = program.ask()
+    program.approve(asked["id"])
+    return asked
 
 
 def over_rest(program: Program) -> None:
-    asked = program.ask()
-    program.approve(asked["id"])
-    program.report(asked)
+    program.report(ask_and_decide(program))
 
 
-def with_a_wait(program: Program) -> None:
+def with_a_wait(program: Program, **more: Any) -> None:
     """Ask, wait, let another connection decide, and get the answer of the long poll."""
-    asked = program.ask()
+    asked = program.ask(**more)
     agent = program.second()
-    agent.line.request("GET", f"/api/v1/requests/{asked['id']}?wait=60", headers=agent.headers)
+    agent.line.request(
+        "GET", f"/api/v1/requests/{asked['id']}?wait=60", headers=agent.headers
+    )
     program.approve(asked["id"])
     assert json.loads(agent.line.getresponse().read())["status"] == "approved"
 
@@ -45,7 +52,9 @@ def in_a_chat(program: Program) -> None:
     assert "Done: " in told, told
 
 
-def measured(found: Stage, cycle: Cycle, cycles: int, at_once: int) -> tuple[list[float], float]:
+def measured(
+    found: Stage, cycle: Cycle, cycles: int, at_once: int
+) -> tuple[list[float], float]:
     """Return the ms of each cycle, and the cycles per second."""
 
     def some(number: int) -> list[float]:
@@ -64,18 +73,28 @@ def measured(found: Stage, cycle: Cycle, cycles: int, at_once: int) -> tuple[lis
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--cycles", type=int, default=20, help="of each client")
-    options.add_argument("--at-once", type=int, nargs="+", default=[1, 8], help="clients")
+    options.add_argument(
+        "--at-once", type=int, nargs="+", default=[1, 8], help="clients"
+    )
     given = options.parse_args()
     table = Table("one cycle", "ms", "cycles/s")
     for database in (POSTGRESQL, SQLITE):
         with stage(database) as found:
-            for name, cycle in (("REST", over_rest), ("REST with a wait", with_a_wait), ("chat", in_a_chat)):
+            for name, cycle in (
+                ("REST", over_rest),
+                ("REST with a wait", with_a_wait),
+                ("chat", in_a_chat),
+            ):
                 measured(found, cycle, 2, 1)
                 for at_once in given.at_once:
                     taken, rate = measured(found, cycle, given.cycles, at_once)
-                    table.row(f"{database}, {name}, {at_once} at once", taken, f"{rate:.1f}")
+                    table.row(
+                        f"{database}, {name}, {at_once} at once", taken, f"{rate:.1f}"
+                    )
 
 
 if __name__ == "__main__":

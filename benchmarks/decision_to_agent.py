@@ -78,15 +78,22 @@ def inside(found: Stage) -> float:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--decisions", type=int, default=20)
     number = options.parse_args().decisions
     table = Table("from the decision to the agent")
     with stage(HITL_WEBHOOK_ALLOW_PRIVATE="1") as found, receiver() as (address, came):
         found.site.manage("webhooksecret", "--key", found.key.split("_")[1])
         table.row("long poll", [by_long_poll(found) for _ in range(number)])
-        table.row("webhook (looked for every second)", [by_webhook(found, address, came) for _ in range(number)])
-        table.row("inside: the approved tool runs", [inside(found) for _ in range(number)])
+        table.row(
+            "webhook (looked for every second)",
+            [by_webhook(found, address, came) for _ in range(number)],
+        )
+        table.row(
+            "inside: the approved tool runs", [inside(found) for _ in range(number)]
+        )
 
 
 if __name__ == "__main__":

@@ -59,7 +59,9 @@ def painted(page: Page, selector: str, act: Callable[[], Any]) -> float:
 
 def stored(server: Server, column: str, table: str, key: str, request: str) -> float:
     """Return the time of a change according to the database, in ms since 1970."""
-    found = server.value(f"SELECT {column} FROM {table} WHERE {key} = ?", request.replace("-", ""))
+    found = server.value(
+        f"SELECT {column} FROM {table} WHERE {key} = ?", request.replace("-", "")
+    )
     return datetime.fromisoformat(found).replace(tzinfo=UTC).timestamp() * 1000
 
 
@@ -71,8 +73,14 @@ def rows_of(page: Page) -> list[str]:
 
 
 def pushed(server: Server, page: Page, other: Person, request: str) -> float:
-    at = painted(page, f"[id='row-{request}']:not(.is-pending)", lambda: other.decide(request, verdict="reject"))
-    return at - stored(server, "decided_at", "approvals_decision", "request_id", request)
+    at = painted(
+        page,
+        f"[id='row-{request}']:not(.is-pending)",
+        lambda: other.decide(request, verdict="reject"),
+    )
+    return at - stored(
+        server, "decided_at", "approvals_decision", "request_id", request
+    )
 
 
 def announced(server: Server, page: Page, key: str) -> float:
@@ -93,7 +101,9 @@ def announced(server: Server, page: Page, key: str) -> float:
 def pressed(page: Page, request: str) -> float:
     row = page.locator(f"[id='row-{request}']")
     row.locator(".row-title").click()
-    button = page.locator(f"[id='request-{request}']").get_by_role("button", name="Approve", exact=True)
+    button = page.locator(f"[id='request-{request}']").get_by_role(
+        "button", name="Approve", exact=True
+    )
     button.wait_for()
     page.evaluate(PAINTED, f"[id='row-{request}']:not(.is-pending)")
     took: float = button.evaluate(
@@ -122,7 +132,9 @@ def weigh(folder: Path, rounds: int) -> bool:
         read(person)
         found = sorted(read(person) for _ in range(rounds))
     median = found[len(found) // 2]
-    print(f"inbox with {WAITING} waiting requests: {median:.0f} ms, {size / 1024:.0f} KiB")
+    print(
+        f"inbox with {WAITING} waiting requests: {median:.0f} ms, {size / 1024:.0f} KiB"
+    )
     print(f"goals: {MOST_MS} ms, {MOST_KIB} KiB\n")
     return median <= MOST_MS and size <= MOST_KIB * 1024
 
@@ -131,24 +143,47 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     with tempfile.TemporaryDirectory() as folder:
         good = weigh(Path(folder), rounds)
-    with tempfile.TemporaryDirectory() as folder, Server(Path(folder)) as server, sync_playwright() as play:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Server(Path(folder)) as server,
+        sync_playwright() as play,
+    ):
         server.run(ASK.format(rows=2 * rounds + 50))
-        me, other, key = server.person("approver"), server.person("admin"), server.key("requester")
-        context = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]).new_context()
+        me, other, key = (
+            server.person("approver"),
+            server.person("admin"),
+            server.key("requester"),
+        )
+        context = play.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        ).new_context()
         context.add_cookies(
-            [{"name": name, "value": value, "url": server.address} for name, value in me.cookies.items()]
+            [
+                {"name": name, "value": value, "url": server.address}
+                for name, value in me.cookies.items()
+            ]
         )
         page = context.new_page()
-        found: dict[str, list[float]] = {"pushed: decided elsewhere": [], "pressed: Approve to outcome": []}
-        ways = (lambda one: pushed(server, page, other, one), lambda one: pressed(page, one))
+        found: dict[str, list[float]] = {
+            "pushed: decided elsewhere": [],
+            "pressed: Approve to outcome": [],
+        }
+        ways = (
+            lambda one: pushed(server, page, other, one),
+            lambda one: pressed(page, one),
+        )
         for name, measure in zip(found, ways, strict=True):
             while len(found[name]) < rounds:
                 page.goto(f"{server.address}/?tool=refund&sort=oldest")
                 page.wait_for_selector('#live[data-state="on"]')
-                found[name] += [measure(one) for one in rows_of(page)[: rounds - len(found[name])]]
+                found[name] += [
+                    measure(one) for one in rows_of(page)[: rounds - len(found[name])]
+                ]
         page.goto(f"{server.address}/")
         page.wait_for_selector('#live[data-state="on"]')
-        found["pushed: a new one is announced"] = [announced(server, page, key) for _ in range(rounds)]
+        found["pushed: a new one is announced"] = [
+            announced(server, page, key) for _ in range(rounds)
+        ]
         found["page: 50 rows"] = [read(me) for _ in range(rounds)]
         print(f"{'ms':<48}{'p50':>10}{'p95':>10}{'max':>10}")
         for name, figures in found.items():

@@ -22,7 +22,10 @@ from tests.support.processes.server import until
 
 
 def over_rest(cluster: Cluster, cycles: int, *, report: bool) -> float:
-    with tempfile.TemporaryDirectory() as folder, counted(cluster, Path(folder), f"rest{report:d}") as counting:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        counted(cluster, Path(folder), f"rest{report:d}") as counting,
+    ):
         installed, key, decider, found = counting
         program = Program(installed.serve(), key, decider)
         for _ in range(cycles):
@@ -35,14 +38,20 @@ def over_rest(cluster: Cluster, cycles: int, *, report: bool) -> float:
 
 def in_a_chat(cluster: Cluster, cycles: int, text: str) -> float:
     name = text.replace(" ", "_")
-    with tempfile.TemporaryDirectory() as folder, counted(cluster, Path(folder), name) as counting:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        counted(cluster, Path(folder), name) as counting,
+    ):
         installed, key, _, found = counting
         program = Program(installed.serve(), key)
         with psycopg.connect(cluster.url(name), autocommit=True) as connection:
             installed.start_program("-m", "tests.proofs.team.quiet_worker")
             for number in range(cycles):
                 program.approve(program.pause(f"chat-{number}", text))
-                until(lambda number=number: completed(connection) == number + 1, "the turn has ended")  # type: ignore[misc]
+                until(
+                    lambda number=number: completed(connection) == number + 1,
+                    "the turn has ended",
+                )  # type: ignore[misc]
     return found[0] / cycles
 
 
@@ -53,12 +62,16 @@ def measured(cycles: int) -> dict[str, float]:
             "REST: ask, decide": over_rest(cluster, cycles, report=False),
             "REST: ask, decide, report": over_rest(cluster, cycles, report=True),
             "chat: approved tool, text": in_a_chat(cluster, cycles, "book it"),
-            "chat: idempotent tool, approved tool, text": in_a_chat(cluster, cycles, "look up and book it"),
+            "chat: idempotent tool, approved tool, text": in_a_chat(
+                cluster, cycles, "look up and book it"
+            ),
         }
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--cycles", type=int, default=20)
     table = Table("waits for the disk in a cycle", "flushes")
     for name, flushes in measured(options.parse_args().cycles).items():

@@ -12,39 +12,48 @@ import argparse
 import json
 
 from benchmarks.load.large_desk import Figures
+from benchmarks.load.many_requests import SCRIPT
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
 
 PERMISSIONS, KEYS = 1_000, 10_000
 LOAD = "from benchmarks.load.large_desk import add_keys, add_permissions, measure\n"
 MEASURE = "import json; print(json.dumps(measure({keys}, {calls})))"
-FILL = (
-    "from django.contrib.auth.models import User; from benchmarks.load.many_requests import fill\n"
-    "fill({rows}, asker=User.objects.get(username='requester'))"
-)
 
 
 def measured(found: Stage, calls: int, grow: str) -> Figures:
     """Let the desk grow, and measure calls in a new process."""
     found.site.run(LOAD + grow)
     keys = f"{found.key!r}, {found.decider!r}"
-    figures: Figures = json.loads(found.site.run(LOAD + MEASURE.format(keys=keys, calls=calls)).splitlines()[-1])
+    figures: Figures = json.loads(
+        found.site.run(LOAD + MEASURE.format(keys=keys, calls=calls)).splitlines()[-1]
+    )
     return figures
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--rows", type=int, default=100_000)
     options.add_argument("--calls", type=int, default=100)
-    options.add_argument("--databases", nargs="+", choices=[POSTGRESQL, SQLITE], default=[POSTGRESQL, SQLITE])
+    options.add_argument(
+        "--databases",
+        nargs="+",
+        choices=[POSTGRESQL, SQLITE],
+        default=[POSTGRESQL, SQLITE],
+    )
     given = options.parse_args()
     steps = {
         "a small desk": "",
         f"{PERMISSIONS:,} permissions of each user": f"add_permissions({PERMISSIONS})",
         f"{KEYS:,} keys": f"add_keys({KEYS})",
-        f"{given.rows:,} requests": FILL.format(rows=given.rows),
+        f"{given.rows:,} requests": SCRIPT.format(number=given.rows),
     }
     for database in given.databases:
-        print(f"\n{database:<52}{'ratio':>7}{'CPU, ms':>9}{'database':>10}{'statements':>12}", flush=True)
+        print(
+            f"\n{database:<52}{'ratio':>7}{'CPU, ms':>9}{'database':>10}{'statements':>12}",
+            flush=True,
+        )
         with stage(database, workers=0, redis=False) as found:
             found.site.stop()
             small: Figures = {}

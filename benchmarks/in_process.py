@@ -27,12 +27,16 @@ def measured(rounds: int) -> dict[str, Costs]:
     found: dict[str, Costs] = {}
     for database in (SQLITE, POSTGRESQL):
         with stage(database, webs=0, workers=0, redis=False) as site:
-            found[database] = json.loads(site.site.run(MEASURE.format(rounds=rounds)).splitlines()[-1])
+            found[database] = json.loads(
+                site.site.run(MEASURE.format(rounds=rounds)).splitlines()[-1]
+            )
     return found
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--rounds", type=int, default=100)
     found = measured(options.parse_args().rounds)
     table = Table("CPU of a call", "ms", "statements")

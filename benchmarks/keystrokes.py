@@ -82,12 +82,21 @@ def decide(keyboard: Keyboard, kind: str) -> None:
 def main() -> None:
     requests = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     keys: dict[str, list[int]] = defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder, Server(Path(folder)) as server, sync_playwright() as play:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Server(Path(folder)) as server,
+        sync_playwright() as play,
+    ):
         server.run(ASK.format(requests=requests))
         person = server.person("approver")
-        context = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]).new_context()
+        context = play.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        ).new_context()
         context.add_cookies(
-            [{"name": name, "value": value, "url": server.address} for name, value in person.cookies.items()]
+            [
+                {"name": name, "value": value, "url": server.address}
+                for name, value in person.cookies.items()
+            ]
         )
         page = context.new_page()
         page.goto(f"{server.address}/")
@@ -96,7 +105,9 @@ def main() -> None:
         keyboard.press("j")
         # The demo brings a few of its own.
         for _ in range(server.value(WAITING)):
-            last, kind = page.wait_for_function(OPEN, arg=last, timeout=20_000).json_value()
+            last, kind = page.wait_for_function(
+                OPEN, arg=last, timeout=20_000
+            ).json_value()
             decide(keyboard, kind)
             keys[kind].append(keyboard.pressed)
             keyboard.pressed = 0
@@ -104,10 +115,14 @@ def main() -> None:
         left = server.value(WAITING)
     print(f"{'keys':<28}{'requests':>10}{'mean':>10}{'most':>10}")
     for kind, found in sorted(keys.items()):
-        print(f"{kind:<28}{len(found):>10}{sum(found) / len(found):>10.2f}{max(found):>10}")
+        print(
+            f"{kind:<28}{len(found):>10}{sum(found) / len(found):>10.2f}{max(found):>10}"
+        )
     plain = keys["plain approval"]
     mean = sum(plain) / len(plain)
-    print(f"\n{left} requests are left; {mean:.2f} keys for a plain approval, the goal is at most {GOAL}")
+    print(
+        f"\n{left} requests are left; {mean:.2f} keys for a plain approval, the goal is at most {GOAL}"
+    )
     sys.exit(left > 0 or mean > GOAL)
 
 

@@ -10,12 +10,9 @@ the query with its rows fetched, on both databases; "reads all of" names tables 
 from __future__ import annotations
 
 from benchmarks.figures import Table
+from benchmarks.load.many_requests import SCRIPT
 from benchmarks.stage import measured
 
-FILL = (
-    "from django.contrib.auth.models import User; from benchmarks.load.many_requests import fill\n"
-    "fill({number}, asker=User.objects.get(username='requester'))"
-)
 MEASURE = """
 import json, time
 from django.contrib.auth.models import User
@@ -37,7 +34,7 @@ print(json.dumps(found))
 
 
 def main() -> None:
-    for title, every in measured(__doc__, FILL, MEASURE):
+    for title, every in measured(__doc__, SCRIPT, MEASURE):
         table = Table(title, "ms", "reads all of")
         for name, (taken, scans) in every.items():
             table.row(name, taken, ", ".join(scans) or "-")

@@ -29,21 +29,32 @@ def held(found: Stage, seconds: float) -> str:
     cells = []
     for name, pid in pids:
         share = (cpu(pid) - before[name]) / seconds * 100
-        cells.append(f"{name} {memory(pid) / 1024:.1f} MiB, {threads(pid)} threads, {share:.2f} % of a core")
+        cells.append(
+            f"{name} {memory(pid) / 1024:.1f} MiB, {threads(pid)} threads, {share:.2f} % of a core"
+        )
     return "; ".join([*cells, f"{connections(found.url)} connections"])
 
 
 def size(found: Stage) -> int:
     with psycopg.connect(found.url) as connection:
-        row = connection.execute(b"SELECT pg_database_size(current_database())").fetchone()
+        row = connection.execute(
+            b"SELECT pg_database_size(current_database())"
+        ).fetchone()
     assert row is not None
     return int(row[0])
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--turns", type=int, default=5_000)
-    options.add_argument("--seconds", type=float, default=10, help="for which the idle processes are observed")
+    options.add_argument(
+        "--seconds",
+        type=float,
+        default=10,
+        help="for which the idle processes are observed",
+    )
     given = options.parse_args()
     with stage() as found:
         program = found.program()
@@ -51,14 +62,22 @@ def main() -> None:
         bytes_before = size(found)
         print(f"{'1 waits':<24}{held(found, given.seconds)}", flush=True)
         for begun in range(0, given.turns, FILL):
-            found.site.run(SCRIPT.format(number=min(FILL, given.turns - begun), with_record=True))
-        print(f"{f'{given.turns + 1:,} wait':<24}{held(found, given.seconds)}", flush=True)
+            found.site.run(
+                SCRIPT.format(number=min(FILL, given.turns - begun), with_record=True)
+            )
+        print(
+            f"{f'{given.turns + 1:,} wait':<24}{held(found, given.seconds)}", flush=True
+        )
         each = (size(found) - bytes_before) / given.turns
-        print(f"{'in the database':<24}{each / 1024:.1f} KiB for each, indexes included")
+        print(
+            f"{'in the database':<24}{each / 1024:.1f} KiB for each, indexes included"
+        )
         request = program.pause("one-more")
         began = time.monotonic()
         program.approve(request)
-        print(f"{'a decision among them':<24}{(time.monotonic() - began) * 1000:.1f} ms")
+        print(
+            f"{'a decision among them':<24}{(time.monotonic() - began) * 1000:.1f} ms"
+        )
 
 
 if __name__ == "__main__":

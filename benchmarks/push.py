@@ -36,7 +36,10 @@ for number in range({people}):
 def serve(found: Stage) -> None:
     port = free_port()
     found.site.start_program("-m", "tests.proofs.team.pushed_only", str(port))
-    until(lambda: found.site.ask("/healthz", port=port)[0] == 200, "the web process answers")
+    until(
+        lambda: found.site.ask("/healthz", port=port)[0] == 200,
+        "the web process answers",
+    )
     found.ports.append(port)
     found.site.port = port
 
@@ -47,16 +50,24 @@ async def arrives(line: Line, wanted: bytes, began: float) -> float:
     return (time.monotonic() - began) * 1000
 
 
-async def pushes(found: Stage, sessions: list[str], dashboards: int, requests: int) -> list[float]:
+async def pushes(
+    found: Stage, sessions: list[str], dashboards: int, requests: int
+) -> list[float]:
     turns = itertools.islice(itertools.cycle(sessions), dashboards)
-    lines = [await dashboard(found.ports[0], f"sessionid={session}") for session in turns]
+    lines = [
+        await dashboard(found.ports[0], f"sessionid={session}") for session in turns
+    ]
     program, ages = found.program(1), []
     # Not counted: all pages have connected when it arrives.
     for counted in range(requests + 1):
         began = time.monotonic()
-        asking = asyncio.create_task(asyncio.to_thread(program.ask, tool_call_id=f"{dashboards}-{counted}"))
+        asking = asyncio.create_task(
+            asyncio.to_thread(program.ask, tool_call_id=f"{dashboards}-{counted}")
+        )
         asked = await asking
-        came = await asyncio.gather(*(arrives(line, asked["id"].encode(), began) for line in lines))
+        came = await asyncio.gather(
+            *(arrives(line, asked["id"].encode(), began) for line in lines)
+        )
         ages += came if counted else []
     for line in lines:
         line.close()
@@ -72,13 +83,18 @@ def to_many(dashboards: int, requests: int) -> list[float]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--dashboards", type=int, nargs="+", default=[1, 50, 200, 500])
     options.add_argument("--requests", type=int, default=5)
     options.add_argument("--people", type=int, default=500)
     given = options.parse_args()
     table = Table("from asking to each open page")
-    for name, redis, webs in (("one process, in memory", False, 1), ("two processes, Redis", True, 2)):
+    for name, redis, webs in (
+        ("one process, in memory", False, 1),
+        ("two processes, Redis", True, 2),
+    ):
         with stage(POSTGRESQL, webs=0, workers=0, redis=redis) as found:
             for _ in range(webs):
                 serve(found)

@@ -19,7 +19,7 @@ import time
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from approvals.actions import recounting
+from approvals.actions.policy.votes import recount as recounting
 from approvals.administration.people.actions import give_roles
 from tests.support.desk.requests import make_workflow
 from tests.support.desk.votes import both, group, make_voted, vote
@@ -54,9 +54,15 @@ def main() -> None:
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"])
     options = parser.parse_args()
     requests = options.requests
-    print(f"{'':>12}{'requests':>10}{'batches':>9}{'statements':>12}{'seconds':>10}", flush=True)
+    print(
+        f"{'':>12}{'requests':>10}{'batches':>9}{'statements':>12}{'seconds':>10}",
+        flush=True,
+    )
     for database in options.databases:
-        with tempfile.TemporaryDirectory() as folder, Server(Path(folder), database=database) as server:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Server(Path(folder), database=database) as server,
+        ):
             # It would count too.
             server.stop()
             file = Path(folder) / "figures"

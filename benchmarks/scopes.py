@@ -20,7 +20,11 @@ def main() -> None:
     for title, found in measured(__doc__, PREPARE, MEASURE):
         lists = found["lists"]
         tables = {
-            f"{title}: {FIRST_PAGE}": {name: times for name, times in lists.items() if name.endswith(FIRST_PAGE)},
+            f"{title}: {FIRST_PAGE}": {
+                name: times
+                for name, times in lists.items()
+                if name.endswith(FIRST_PAGE)
+            },
             f"{title}: the same, CPU": found["CPU"],
             f"{title}: CPU of asking": found["asks"],
             f"{title}: lists": lists,

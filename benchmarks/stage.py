@@ -19,6 +19,8 @@ from tests.proofs.team.agents import AGENTS
 from tests.support.processes import redis_server
 from tests.support.processes.deployed import Site
 from tests.support.processes.postgres import Cluster
+from tests.support.processes.shared import PEOPLE
+from tests.support.root import ROOT
 
 POSTGRESQL, SQLITE = "PostgreSQL", "SQLite"
 
@@ -56,14 +58,17 @@ def stage(
     workers: int = 1,
     redis: bool = True,
     cluster: Cluster | None = None,
+    project: Path = ROOT,
     **settings: str,
 ) -> Iterator[Stage]:
     """Start a new installation, and remove it at the end of the block. On SQLite it is one process.
 
-    Its database is on `cluster`, or on a cluster of its own.
+    Its database is on `cluster`, or on a cluster of its own. `project` may be another checkout.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausepoint-bench-")))
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="pausepoint-bench-"))
+        )
         # As in production: with DEBUG, Django would keep a copy of every statement.
         served = {"DEBUG": "0", "ALLOWED_HOSTS": "127.0.0.1,localhost"}
         url, more = (
@@ -76,10 +81,11 @@ def stage(
                 more["REDIS_URL"] = redis_server.started().url
             if not workers:
                 more["HITL_DISPATCH"] = "here"
-        site = Site(folder, **{"DATABASE_URL": url} | more)
+        site = Site(folder, project=project, **{"DATABASE_URL": url} | more)
         stack.callback(site.kill)
         site.manage("migrate", "--no-input")
         site.manage("collectstatic", "--no-input")
+        site.run(PEOPLE)
         found = Stage(site, make_key(site), make_key(site, "admin"), url)
         for _ in range(webs if database == POSTGRESQL else min(webs, 1)):
             found.ports.append(site.serve())
@@ -107,16 +113,50 @@ def new_database(cluster: Cluster) -> str:
     return cluster.url(name)
 
 
-def measured(description: str | None, fill: str, measure: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def checkout(path: str) -> Path:
+    """Return the folder of another checkout; for options of commands."""
+    folder = Path(path).resolve()
+    if not (folder / "manage.py").is_file():
+        raise argparse.ArgumentTypeError(
+            f"{folder} has no manage.py: name the folder of another checkout."
+        )
+    return folder
+
+
+def add_before(options: argparse.ArgumentParser) -> None:
+    """Add the option that names another checkout, which is then measured too."""
+    options.add_argument(
+        "--before",
+        type=checkout,
+        metavar="PATH",
+        help="another checkout, to be measured too",
+    )
+
+
+def projects(before: Path | None) -> dict[str, Path]:
+    """Return the checkouts to measure, by name."""
+    return ({"before": before} if before else {}) | {"now": ROOT}
+
+
+def measured(
+    description: str | None, fill: str, measure: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Fill the database of an installation and measure it, on each database that the command line names.
 
     `fill` and `measure` are programs for the site, with `{number}` of requests and `{rounds}`; the last line that `measure`
     prints is JSON. Yields a title and that.
     """
-    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--requests", type=int, default=200_000)
     options.add_argument("--rounds", type=int, default=20)
-    options.add_argument("--databases", nargs="+", choices=[POSTGRESQL, SQLITE], default=[POSTGRESQL, SQLITE])
+    options.add_argument(
+        "--databases",
+        nargs="+",
+        choices=[POSTGRESQL, SQLITE],
+        default=[POSTGRESQL, SQLITE],
+    )
     given = options.parse_args()
     for database in given.databases:
         with stage(database, workers=1, redis=False) as found:
@@ -125,4 +165,7 @@ def measured(description: str | None, fill: str, measure: str) -> Iterator[tuple
             found.site.stop()
             found.site.run(fill.format(number=given.requests))
             printed = found.site.run(measure.format(rounds=given.rounds))
-        yield f"{database}, {given.requests:,} requests", json.loads(printed.splitlines()[-1])
+        yield (
+            f"{database}, {given.requests:,} requests",
+            json.loads(printed.splitlines()[-1]),
+        )

@@ -45,7 +45,10 @@ def words(number: int, seed: int) -> str:
 def asks(number: int) -> list[list[Say | Use]]:
     """Return so many steps that each say something else and ask for an approval."""
     return [
-        [Say(words(130, place), pause=0), Use("refund", {"order": place, "amount": 120, "note": words(55, -place)})]
+        [
+            Say(words(130, place), pause=0),
+            Use("refund", {"order": place, "amount": 120, "note": words(55, -place)}),
+        ]
         for place in range(1, number + 1)
     ]
 
@@ -54,7 +57,10 @@ asker = Agent(
     name="asker",
     tools=(refund,),
     script=tuple(
-        Conversation(f"ask {number} times", [*asks(number), [Say("Thank you.", pause=0)]]) for number in SIZES_OF_CHATS
+        Conversation(
+            f"ask {number} times", [*asks(number), [Say("Thank you.", pause=0)]]
+        )
+        for number in SIZES_OF_CHATS
     ),
     max_steps=max(SIZES_OF_CHATS) + 10,
 )
@@ -99,36 +105,62 @@ class State:
 
 
 def state_of(connection: psycopg.Connection[tuple[object, ...]]) -> State:
-    tables = {str(name): tuple(map(int, sizes)) for name, *sizes in _rows(connection, SIZES)}
+    tables = {
+        str(name): tuple(map(int, sizes)) for name, *sizes in _rows(connection, SIZES)
+    }
     indexes = {str(name): int(size) for name, size in _rows(connection, INDEXES)}
-    updates = {str(name): (int(every), int(hot)) for name, every, hot in _rows(connection, UPDATES)}
-    ((log,),) = _rows(connection, b"SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')")
+    updates = {
+        str(name): (int(every), int(hot))
+        for name, every, hot in _rows(connection, UPDATES)
+    }
+    ((log,),) = _rows(
+        connection, b"SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"
+    )
     return State(tables, indexes, updates, int(log))
 
 
-def _rows(connection: psycopg.Connection[tuple[object, ...]], statement: bytes) -> list[tuple[str, ...]]:
+def _rows(
+    connection: psycopg.Connection[tuple[object, ...]], statement: bytes
+) -> list[tuple[str, ...]]:
     return [*connection.execute(statement).fetchall()]  # type: ignore[list-item]  # the caller knows the columns
 
 
-def report(title: str, before: State, after: State, pauses: int, sent: int, *, indexes: bool) -> None:
+def report(
+    title: str, before: State, after: State, pauses: int, sent: int, *, indexes: bool
+) -> None:
     """Print what each table grew by per pause, the largest first."""
-    print(f"\n{title + ', bytes per pause':<44}{'heap':>9}{'TOAST':>9}{'indexes':>9}{'all':>9}{'updates':>9}{'HOT':>6}")
+    print(
+        f"\n{title + ', bytes per pause':<44}{'heap':>9}{'TOAST':>9}{'indexes':>9}{'all':>9}{'updates':>9}{'HOT':>6}"
+    )
     grown = {
         name: [now - then for now, then in zip(sizes, before.tables[name], strict=True)]
         for name, sizes in after.tables.items()
     }
-    for name, (heap, toast, index, maps) in sorted(grown.items(), key=lambda item: -sum(item[1])):
-        updates, hot = (now - then for now, then in zip(after.updates[name], before.updates[name], strict=True))
+    for name, (heap, toast, index, maps) in sorted(
+        grown.items(), key=lambda item: -sum(item[1])
+    ):
+        updates, hot = (
+            now - then
+            for now, then in zip(after.updates[name], before.updates[name], strict=True)
+        )
         if heap + toast + index + maps or updates:
-            cells = [one / pauses for one in (heap + maps, toast, index, heap + maps + toast + index)]
-            row = "".join(f"{cell:>9,.0f}" for cell in cells) + f"{updates / pauses:>9.1f}{hot / pauses:>6.1f}"
+            cells = [
+                one / pauses
+                for one in (heap + maps, toast, index, heap + maps + toast + index)
+            ]
+            row = (
+                "".join(f"{cell:>9,.0f}" for cell in cells)
+                + f"{updates / pauses:>9.1f}{hot / pauses:>6.1f}"
+            )
             print(f"{name:<44}{row}")
     total = sum(sum(sizes) for sizes in grown.values())
     print(f"{'sum':<71}{total / pauses:>9,.0f}")
     print(f"{'the messages themselves':<71}{sent / pauses:>9,.0f}")
     print(f"{'write-ahead log':<71}{(after.log - before.log) / pauses:>9,.0f}")
     print(f"{'ratio':<71}{total / sent:>8.1f}x   ({total:,} bytes for {sent:,})")
-    for name, size in sorted(after.indexes.items(), key=lambda item: -item[1]) if indexes else ():
+    for name, size in (
+        sorted(after.indexes.items(), key=lambda item: -item[1]) if indexes else ()
+    ):
         if size > before.indexes[name]:
             print(f"  {name:<80}{(size - before.indexes[name]) / pauses:>9,.0f}")
 
@@ -167,11 +199,18 @@ def rest(found: Stage, pauses: int) -> int:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--pauses", type=int, default=100, choices=SIZES_OF_CHATS)
-    options.add_argument("--indexes", action="store_true", help="also print each index that grew")
+    options.add_argument(
+        "--indexes", action="store_true", help="also print each index that grew"
+    )
     given = options.parse_args()
-    parts: dict[str, Callable[[Stage, int], int]] = {"a chat": chat, "requests over REST": rest}
+    parts: dict[str, Callable[[Stage, int], int]] = {
+        "a chat": chat,
+        "requests over REST": rest,
+    }
     with stage(workers=0, redis=False, HITL_AGENTS="benchmarks.storage.asker") as found:
         # The measuring process runs the turn itself.
         found.site.stop()
@@ -180,11 +219,20 @@ def main() -> None:
                 before = state_of(connection)
                 sent = play(found, given.pauses)
                 connection.execute(b"SELECT pg_stat_clear_snapshot()")
-                report(title, before, state_of(connection), given.pauses, sent, indexes=given.indexes)
+                report(
+                    title,
+                    before,
+                    state_of(connection),
+                    given.pauses,
+                    sent,
+                    indexes=given.indexes,
+                )
             total = state_of(connection).total
             connection.execute(b"VACUUM FULL")
             rewritten = state_of(connection).total
-            print(f"\nThe whole database: {total:,} bytes; rewritten by VACUUM FULL: {rewritten:,}.")
+            print(
+                f"\nThe whole database: {total:,} bytes; rewritten by VACUUM FULL: {rewritten:,}."
+            )
 
 
 if __name__ == "__main__":

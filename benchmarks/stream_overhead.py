@@ -25,15 +25,30 @@ def every(found: Sequence[Ages]) -> list[float]:
 
 def from_a_worker(claude: AnthropicServer, streams: int, rounds: int) -> list[float]:
     """Return the ages in ms of the words that a worker process says, with Redis."""
-    settings = {"HITL_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": claude.url}
+    settings = {
+        "HITL_PROVIDER": "anthropic",
+        "ANTHROPIC_API_KEY": KEY,
+        "ANTHROPIC_BASE_URL": claude.url,
+    }
     with stage(POSTGRESQL, HITL_AGENTS="chats.agent.demo.support", **settings) as found:
         measured(claude, lambda: through_pausepoint(found.site, found.key), streams, 1)  # type: ignore[arg-type]
-        return every(measured(claude, lambda: through_pausepoint(found.site, found.key), streams, rounds))  # type: ignore[arg-type]
+        return every(
+            measured(
+                claude,
+                lambda: through_pausepoint(found.site, found.key),
+                streams,
+                rounds,
+            )
+        )  # type: ignore[arg-type]
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--streams", type=int, nargs="+", default=[1, 20], help="at once")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--streams", type=int, nargs="+", default=[1, 20], help="at once"
+    )
     given = options.parse_args()
     ways: list[tuple[str, str, dict[str, Any]]] = [
         ("one process, SQLite", SQLITE, {}),
@@ -43,16 +58,26 @@ def main() -> None:
     ]
     table = Table("age of a chunk when it is read")
     with AnthropicServer() as claude:
-        settings = {"HITL_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": claude.url}
+        settings = {
+            "HITL_PROVIDER": "anthropic",
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": claude.url,
+        }
         for streams in given.streams:
             table.row(
-                f"{streams} at once, from the provider", every(measured(claude, lambda: directly(claude), streams, 1))
+                f"{streams} at once, from the provider",
+                every(measured(claude, lambda: directly(claude), streams, 1)),
             )
         for name, database, how in ways:
-            with stage(database, HITL_AGENTS="chats.agent.demo.support", **settings, **how) as found:
+            with stage(
+                database, HITL_AGENTS="chats.agent.demo.support", **settings, **how
+            ) as found:
                 for streams in given.streams:
                     way = lambda: through_pausepoint(found.site, found.key)  # type: ignore[arg-type] # noqa: E731
-                    table.row(f"{streams} at once, {name}", every(measured(claude, way, streams, 1)))
+                    table.row(
+                        f"{streams} at once, {name}",
+                        every(measured(claude, way, streams, 1)),
+                    )
 
 
 if __name__ == "__main__":

@@ -32,11 +32,22 @@ Ages = list[float]
 
 def stamped() -> Iterator[dict[str, Any]]:
     """A response of DELTAS deltas, EVERY seconds apart, each with the time when it was sent."""
-    yield START | {"message": START["message"] | {"content": [], "usage": {"input_tokens": 1, "output_tokens": 1}}}
-    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    yield START | {
+        "message": START["message"]
+        | {"content": [], "usage": {"input_tokens": 1, "output_tokens": 1}}
+    }
+    yield {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "text", "text": ""},
+    }
     for _ in range(DELTAS):
         text = f"{time.monotonic():.6f} "
-        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+        yield {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "text_delta", "text": text},
+        }
         time.sleep(EVERY)
     yield {"type": "content_block_stop", "index": 0}
     yield from end(output_tokens=1)
@@ -50,9 +61,13 @@ def age(text: str) -> float:
 async def directly(claude: AnthropicServer) -> Ages:
     """Yield the events of the provider, as the runner gets them."""
     said = [ModelMessage("user", [{"type": "text", "text": "go"}])]
-    provider = AnthropicProvider(api_key=KEY, model="claude-sonnet-5-5", base_url=claude.url)
+    provider = AnthropicProvider(
+        api_key=KEY, model="claude-sonnet-5-5", base_url=claude.url
+    )
     return [
-        age(event.text) async for event in provider.stream(ModelRequest(support, said)) if isinstance(event, TextDelta)
+        age(event.text)
+        async for event in provider.stream(ModelRequest(support, said))
+        if isinstance(event, TextDelta)
     ]
 
 
@@ -74,7 +89,12 @@ async def through_pausepoint(server: Server, key: str) -> Ages:
     return found
 
 
-def measured(claude: AnthropicServer, way: Callable[[], Awaitable[Ages]], streams: int, rounds: int) -> list[Ages]:
+def measured(
+    claude: AnthropicServer,
+    way: Callable[[], Awaitable[Ages]],
+    streams: int,
+    rounds: int,
+) -> list[Ages]:
     async def at_once() -> list[Ages]:
         return list(await asyncio.gather(*(way() for _ in range(streams))))
 
@@ -87,15 +107,31 @@ def measured(claude: AnthropicServer, way: Callable[[], Awaitable[Ages]], stream
 
 
 def row(name: str, found: list[Ages], base: list[Ages] | None = None) -> str:
-    first, every = sorted(ages[0] for ages in found), sorted(age for ages in found for age in ages)
-    figures = [statistics.median(first), first[-1], statistics.median(every), every[int(len(every) * 0.99)]]
-    ratio = f"{statistics.median(every) / statistics.median(a for ages in base for a in ages):9.1f}x" if base else ""
+    first, every = (
+        sorted(ages[0] for ages in found),
+        sorted(age for ages in found for age in ages),
+    )
+    figures = [
+        statistics.median(first),
+        first[-1],
+        statistics.median(every),
+        every[int(len(every) * 0.99)],
+    ]
+    ratio = (
+        f"{statistics.median(every) / statistics.median(a for ages in base for a in ages):9.1f}x"
+        if base
+        else ""
+    )
     return f"{name:<34}" + "".join(f"{figure:>12.1f}" for figure in figures) + ratio
 
 
 def main() -> None:
     with AnthropicServer() as claude, tempfile.TemporaryDirectory() as folder:
-        settings = {"HITL_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": claude.url}
+        settings = {
+            "HITL_PROVIDER": "anthropic",
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": claude.url,
+        }
         with Server(Path(folder), **settings) as server:
             key = server.key("approver")
             print(
@@ -103,7 +139,9 @@ def main() -> None:
             )
             for streams, rounds in ((1, 5), (50, 1)):
                 base = measured(claude, lambda: directly(claude), streams, rounds)
-                ours = measured(claude, lambda: through_pausepoint(server, key), streams, rounds)
+                ours = measured(
+                    claude, lambda: through_pausepoint(server, key), streams, rounds
+                )
                 print(row(f"{streams} at once, directly", base))
                 print(row(f"{streams} at once, through Pausepoint", ours, base))
                 sys.stdout.flush()

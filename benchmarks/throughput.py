@@ -18,7 +18,12 @@ from benchmarks.load.program import Program
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
 
 
-def timed(found: Stage, clients: int, work: Callable[[Program, Any], Any], items: Sequence[Any]) -> Any:
+def timed(
+    found: Stage,
+    clients: int,
+    work: Callable[[Program, Any], Any],
+    items: Sequence[Any],
+) -> Any:
     """Return the result of `work` for each item, the ms of each, and the items per second."""
 
     def some(number: int) -> list[tuple[Any, float]]:
@@ -38,18 +43,39 @@ def timed(found: Stage, clients: int, work: Callable[[Program, Any], Any], items
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--requests", type=int, default=100)
     options.add_argument("--clients", type=int, default=8)
-    options.add_argument("--webs", type=int, nargs="+", default=[1, 2], help="web processes, on PostgreSQL")
+    options.add_argument(
+        "--webs",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        help="web processes, on PostgreSQL",
+    )
     given = options.parse_args()
     table = Table("one call", "ms", "per second")
-    for database, webs in [(SQLITE, 1), *((POSTGRESQL, number) for number in given.webs)]:
+    for database, webs in [
+        (SQLITE, 1),
+        *((POSTGRESQL, number) for number in given.webs),
+    ]:
         with stage(database, webs=webs, workers=1) as found:
             timed(found, 2, lambda program, _: program.ask(), range(4))
-            asked, taken, rate = timed(found, given.clients, lambda program, _: program.ask(), range(given.requests))
+            asked, taken, rate = timed(
+                found,
+                given.clients,
+                lambda program, _: program.ask(),
+                range(given.requests),
+            )
             table.row(f"{database}, {webs} web, create", taken, f"{rate:.1f}")
-            _, taken, rate = timed(found, given.clients, lambda program, one: program.approve(one["id"]), asked)
+            _, taken, rate = timed(
+                found,
+                given.clients,
+                lambda program, one: program.approve(one["id"]),
+                asked,
+            )
             table.row(f"{database}, {webs} web, decide", taken, f"{rate:.1f}")
 
 

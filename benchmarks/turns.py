@@ -20,16 +20,26 @@ from benchmarks.stage import Stage, stage
 
 async def stream(found: Stage) -> tuple[float, float, bool]:
     """Return the ms to the first word and to the end, and whether all forty words arrived."""
-    message = {"id": uuid4().hex, "role": "user", "parts": [{"type": "text", "text": "recite"}]}
+    message = {
+        "id": uuid4().hex,
+        "role": "user",
+        "parts": [{"type": "text", "text": "recite"}],
+    }
     body = json.dumps({"id": uuid4().hex, "message": message}).encode()
     began = time.monotonic()
-    headers = {"Authorization": f"Bearer {found.key}", "Content_Type": "application/json"}
+    headers = {
+        "Authorization": f"Bearer {found.key}",
+        "Content_Type": "application/json",
+    }
     line = await dial(found.ports[0], "POST", "/api/chat", body, **headers)
     await line.until(b'"type":"text-delta"')
     first = time.monotonic()
     seen = await line.until(b"data: [DONE]")
     line.close()
-    whole = all(f"word{number} " in seen.decode() for number in range(39)) and b'"type":"finish"' in seen
+    whole = (
+        all(f"word{number} " in seen.decode() for number in range(39))
+        and b'"type":"finish"' in seen
+    )
     return (first - began) * 1000, (time.monotonic() - began) * 1000, whole
 
 
@@ -38,7 +48,9 @@ async def at_once(found: Stage, turns: int) -> list[tuple[float, float, bool]]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--turns", type=int, default=50)
     options.add_argument("--workers", type=int, default=2)
     given = options.parse_args()
@@ -48,7 +60,12 @@ def main() -> None:
         states = found.site.run(
             "from chats.models import Turn; print(Turn.objects.exclude(state='completed').count(), end='')"
         )
-    table = Table(f"{given.turns} turns at once, {given.workers} workers", "ms", "whole", "not ended")
+    table = Table(
+        f"{given.turns} turns at once, {given.workers} workers",
+        "ms",
+        "whole",
+        "not ended",
+    )
     whole = f"{sum(one[2] for one in every)}/{given.turns}"
     table.row("to the first word", [one[0] for one in every], whole, states)
     table.row("to the end", [one[1] for one in every], whole, states)

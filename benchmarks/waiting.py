@@ -37,7 +37,12 @@ print("\\n".join(str(request.pk) for _, request in made))
 
 
 async def poll(found: Stage, request: str) -> Line:
-    return await dial(found.ports[0], "GET", f"/api/v1/requests/{request}?wait=60", Authorization=f"Bearer {found.key}")
+    return await dial(
+        found.ports[0],
+        "GET",
+        f"/api/v1/requests/{request}?wait=60",
+        Authorization=f"Bearer {found.key}",
+    )
 
 
 async def look(found: Stage, name: str, seconds: float) -> None:
@@ -45,11 +50,21 @@ async def look(found: Stage, name: str, seconds: float) -> None:
     before = cpu(web)
     await asyncio.sleep(seconds)
     share = (cpu(web) - before) / seconds * 100
-    cells = [f"{share:.1f} % of a core", f"{threads(web)} threads", f"{memory(web) / 1024:.1f} MiB"]
-    print(f"{name:<30}" + ", ".join([*cells, f"{connections(found.url)} connections to the database"]), flush=True)
+    cells = [
+        f"{share:.1f} % of a core",
+        f"{threads(web)} threads",
+        f"{memory(web) / 1024:.1f} MiB",
+    ]
+    print(
+        f"{name:<30}"
+        + ", ".join([*cells, f"{connections(found.url)} connections to the database"]),
+        flush=True,
+    )
 
 
-async def measured(found: Stage, requests: list[str], decisions: int, seconds: float) -> list[float]:
+async def measured(
+    found: Stage, requests: list[str], decisions: int, seconds: float
+) -> list[float]:
     await look(found, "nobody waits", seconds)
     lines = {request: await poll(found, request) for request in requests}
     program, taken = found.program(), []
@@ -69,7 +84,9 @@ async def measured(found: Stage, requests: list[str], decisions: int, seconds: f
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--polls", type=int, default=200)
     options.add_argument("--decisions", type=int, default=20)
     options.add_argument("--seconds", type=float, default=10)
@@ -78,7 +95,9 @@ def main() -> None:
         found.program().ask()
         requests = found.site.run(ASK_MANY.format(number=given.polls)).split()
         taken = asyncio.run(measured(found, requests, given.decisions, given.seconds))
-    Table(f"a decision, while {given.polls} wait").row("until its long poll has answered", taken)
+    Table(f"a decision, while {given.polls} wait").row(
+        "until its long poll has answered", taken
+    )
 
 
 if __name__ == "__main__":

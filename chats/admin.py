@@ -1,4 +1,4 @@
-"""The chats in the admin, read-only, and the prices of models, which administrators keep."""
+"""The chats in the admin, read-only, and the prices of models, which administrators maintain."""
 
 from __future__ import annotations
 
@@ -19,16 +19,33 @@ class ChatAdmin(ReadOnlyAdmin):
 
 @admin.register(Turn)
 class TurnAdmin(ReadOnlyAdmin):
-    list_display = ("run_id", "chat", "state", "finish_reason", "stopped", "attempt", "created_at", "ended_at")
+    list_display = (
+        "run_id",
+        "chat",
+        "state",
+        "finish_reason",
+        "stopped",
+        "attempt",
+        "created_at",
+        "ended_at",
+    )
     list_filter = ("state", "stopped")
     list_select_related = ("chat",)
     ordering = ("-pk",)
-    readonly_fields = ("run_id",)  # not editable, so not among the fields by itself
+    readonly_fields = ("run_id",)  # not editable, so not included automatically
 
 
 @admin.register(ToolCall)
 class ToolCallAdmin(ReadOnlyAdmin):
-    list_display = ("name", "tool_call_id", "chat", "state", "attempt", "started_at", "finished_at")
+    list_display = (
+        "name",
+        "tool_call_id",
+        "chat",
+        "state",
+        "attempt",
+        "started_at",
+        "finished_at",
+    )
     list_filter = ("state", text_filter("tool", _("tool"), "name"))
     list_select_related = ("chat",)
     ordering = ("-pk",)
@@ -36,10 +53,17 @@ class ToolCallAdmin(ReadOnlyAdmin):
 
 @admin.register(TurnCheckpoint)
 class TurnCheckpointAdmin(ReadOnlyAdmin):
-    list_display = ("message_id", "ordinal", "kind", "finish_reason", "stopped", "created_at")
+    list_display = (
+        "message_id",
+        "ordinal",
+        "kind",
+        "finish_reason",
+        "stopped",
+        "created_at",
+    )
     list_filter = ("kind", text_filter("message", _("message"), "message_id"))
     ordering = ("-pk",)
-    # From it, hidden values could be found by trying all of them.
+    # From it, hidden values could be found by brute force.
     exclude = ("digest_salt",)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 from django.core import checks
-from django.db.models.signals import pre_migrate
 from django.utils.translation import gettext_lazy as _
 
 from approvals import signals
@@ -18,17 +17,26 @@ class ChatsConfig(AppConfig):
     def ready(self) -> None:
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
-        from chats.checks import check_agents, refuse_doubled_turns
-        from chats.engine import receivers
+        from chats.checks import check_agents
+        from chats.engine import jobs
         from chats.engine import sweep as chat_sweep
         from chats.models import TurnCheckpoint
 
         translate_labels(self)
         append_only.protect(TurnCheckpoint)
-        signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
-        sweep.register(chat_sweep.wake_stuck_turns, lambda now: [chat_sweep.stuck_turns(now)])
-        sweep.register(chat_sweep.resume_answered_turns, lambda now: [chat_sweep.answered_workflows()])
-        sweep.register(chat_sweep.resume_nested_turns, lambda now: chat_sweep.answered_nested())
-        sweep.register(chat_sweep.prune_old_events, lambda now: [chat_sweep.turns_with_old_events(now)])
+        signals.decided.connect(jobs.on_decided, dispatch_uid="chats.on_decided")
+        sweep.register(
+            chat_sweep.wake_stuck_turns, lambda now: [chat_sweep.stuck_turns(now)]
+        )
+        sweep.register(
+            chat_sweep.resume_answered_turns,
+            lambda now: [chat_sweep.answered_workflows()],
+        )
+        sweep.register(
+            chat_sweep.resume_nested_turns, lambda now: chat_sweep.answered_nested()
+        )
+        sweep.register(
+            chat_sweep.prune_old_events,
+            lambda now: [chat_sweep.turns_with_old_events(now)],
+        )
         checks.register(check_agents)
-        pre_migrate.connect(refuse_doubled_turns, sender=self)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.exceptions import Refusal
+from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest
 
 
 class ChatNotFound(Refusal):
-    """There is no such chat, or it is hidden from the caller; both look alike."""
+    """The chat does not exist, or is hidden from the caller; the two are indistinguishable."""
 
     code = "not_found"
     status = 404
-
-    def __init__(self) -> None:
-        super().__init__(_("Chat not found. It may not exist, or you may not have access."))
+    sentence = gettext_lazy(
+        "Chat not found. It may not exist, or you may not have access."
+    )
 
 
 class ChatPruned(Refusal):
@@ -26,13 +27,13 @@ class ChatPruned(Refusal):
 
     code = "chat_removed"
     status = 410
-
-    def __init__(self) -> None:
-        super().__init__(_("This conversation was removed because of its age. Start a new chat."))
+    sentence = gettext_lazy(
+        "This conversation was removed because of its age. Start a new chat."
+    )
 
 
 class BadFile(Refusal):
-    """A file of a message is of a type that no model reads, or too large."""
+    """A file of a message is too large, or of a type that models do not accept."""
 
     code = "bad_file"
     status = 400
@@ -41,9 +42,9 @@ class BadFile(Refusal):
 class TurnRunning(Refusal):
     code = "turn_running"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(_("The agent is still answering. Wait for it to finish, or stop it."))
+    sentence = gettext_lazy(
+        "The agent is still answering. Wait for it to finish, or stop it."
+    )
 
 
 class ApprovalPending(Refusal):
@@ -56,28 +57,31 @@ class ApprovalPending(Refusal):
         self.requests = list(requests)
         names = "; ".join(f"“{request.title}”" for request in self.requests)
         offers = any(request.options for request in self.requests)
-        answer = _("The agent is waiting for: %(names)s. Answer that first, or stop the turn.")
-        choose = _("The agent is waiting for: %(names)s. Choose an option on its card first, or stop the turn.")
+        answer = _(
+            "The agent is waiting for: %(names)s. Answer that first, or stop the turn."
+        )
+        choose = _(
+            "The agent is waiting for: %(names)s. Choose an option on its card first, or stop the turn."
+        )
         super().__init__((choose if offers else answer) % {"names": names})
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         names = ("kind", "title", "tool_call_id")
         requests = [
-            {"id": str(request.pk)} | {name: getattr(request, name) for name in names} for request in self.requests
+            {"id": str(request.pk)} | {name: getattr(request, name) for name in names}
+            for request in self.requests
         ]
         return {"requests": requests}
 
 
 class QuestionChanged(Refusal):
-    """The page on which a message was written named another question than the one that waits, or none waits anymore."""
+    """The page that sent a message named another question than the pending one, or none is pending anymore."""
 
     code = "question_changed"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(
-            _("The question has changed since you wrote this. Read what is asked now, then send it again.")
-        )
+    sentence = gettext_lazy(
+        "The question has changed since you wrote this. Read what is asked now, then send it again."
+    )
 
 
 class BadMessage(Refusal):
@@ -90,9 +94,9 @@ class UnknownMessage(Refusal):
 
     code = "unknown_message"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(_("This chat has no such message. Reload the chat and try again."))
+    sentence = gettext_lazy(
+        "This chat has no such message. Reload the chat and try again."
+    )
 
 
 class HistoryDiffers(Refusal):
@@ -100,23 +104,21 @@ class HistoryDiffers(Refusal):
 
     code = "history_differs"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(_("Your copy of the chat differs from the stored chat. Reload the chat and try again."))
+    sentence = gettext_lazy(
+        "Your copy of the chat differs from the stored chat. Reload the chat and try again."
+    )
 
 
 class MessageKnown(Refusal):
-    """The chat has a message with that id already."""
+    """The chat already has a message with that id."""
 
     code = "message_known"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(_("This message was already sent. Reload the chat to see it."))
+    sentence = gettext_lazy("This message was already sent. Reload the chat to see it.")
 
 
 class Forged(Refusal):
-    """The client claims what only the server can know. Nothing in its request was accepted."""
+    """The client sent data that only the server can know. Nothing in its request was accepted."""
 
     code = "forged"
     status = 422
@@ -125,7 +127,7 @@ class Forged(Refusal):
         self.tool_call_id = tool_call_id
         super().__init__(message)
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"tool_call_id": self.tool_call_id}
 
 
@@ -134,20 +136,18 @@ class NothingNew(Refusal):
 
     code = "nothing_new"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(_("This message contains no new answer. Reload the chat."))
+    sentence = gettext_lazy("This message contains no new answer. Reload the chat.")
 
 
 class BranchRefused(Refusal):
-    """This checkpoint cannot be branched. The message says why, and what to do instead."""
+    """This checkpoint cannot be branched. The message gives the reason and an alternative."""
 
     code = "branch_refused"
     status = 409
 
 
 class LeaseLost(Exception):
-    """Another runner has the turn, or it has ended. This runner must no longer write."""
+    """Another runner has the turn, or it has ended. This runner must stop writing."""
 
 
 class StopRequested(Exception):

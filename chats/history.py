@@ -1,15 +1,17 @@
 """Pending calls, pending approvals and new answers in a chain of AI SDK UIMessages. Pure.
 
-`queries.requests` finds what a turn waits for with it, and `actions.answering` what a client's message decides.
+`queries.requests` uses it to find the pending calls of a turn, and `actions.answering` to find the answers in a client's message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-UIMessage = dict[str, Any]
-Part = dict[str, Any]
+from approvals.json_types import JsonDict, JsonMapping
+
+UIMessage = JsonDict
+Part = JsonDict
 
 #: States of a tool part whose call has its result.
 CLOSED = frozenset({"output-available", "output-error", "output-denied"})
@@ -51,14 +53,15 @@ def pending_tool_calls(chain: list[UIMessage]) -> list[PendingToolCall]:
 def pending_approvals(chain: list[UIMessage]) -> list[PendingApproval]:
     """Return the calls that wait for an approval: `[{toolCallId, toolName, messageId, approvalId}]`.
 
-    As `pending_tool_calls`, for state `approval-requested`; `approvalId` is `approval.id` of the
-    UIMessage part.
+    Like `pending_tool_calls`, for state `approval-requested`; `approvalId` is `approval.id` of the UIMessage part.
     """
     calls = _awaiting_approval(chain, _latest(chain)).values()
     return [{**_pending(call), "approvalId": call.approval_id} for call in calls]
 
 
-def extract_new_tool_results(chain: list[UIMessage], incoming: UIMessage) -> list[ToolResult]:
+def extract_new_tool_results(
+    chain: list[UIMessage], incoming: UIMessage
+) -> list[ToolResult]:
     """Return the results in an incoming assistant UIMessage that the chain does not have yet.
 
     `[{toolCallId, toolName, input, output? | errorText?}]`, the first of duplicate ids: `output` for a
@@ -67,22 +70,31 @@ def extract_new_tool_results(chain: list[UIMessage], incoming: UIMessage) -> lis
     does not have brings its own.
     """
     refused = _refused(chain, _TAKES_NO_OUTPUT)
-    # Of several stored parts with one id, the one that merge_incoming would answer counts.
-    stored = _first_per_id(_calls(chain)) | _awaiting_output(chain, _same_message(chain, incoming))
+    # If several stored parts have the same id, use the one that merge_incoming would answer.
+    stored = _first_per_id(_calls(chain)) | _awaiting_output(
+        chain, _same_message(chain, incoming)
+    )
     rows: list[ToolResult] = []
     for result in _results(incoming).values():
         call = stored.get(result.id, result)
         if call.name and call.id not in refused:
             stored_input = call.part.get("input")
-            rows.append({"toolCallId": call.id, "toolName": call.name, "input": stored_input, **_outcome(result)})
+            rows.append(
+                {
+                    "toolCallId": call.id,
+                    "toolName": call.name,
+                    "input": stored_input,
+                    **_outcome(result),
+                }
+            )
     return rows
 
 
 def merge_incoming(chain: list[UIMessage], incoming: UIMessage) -> list[UIMessage]:
     """Return a new chain with the answers of an incoming assistant UIMessage in their open calls.
 
-    Only open calls of the stored assistant message with the same id change, and of these only `state`,
-    `output`, `errorText` and `approval`. Nothing is appended. Unchanged values are shared with `chain`.
+    Only open calls of the stored assistant message with the same id change, and of these only `state`, `output`, `errorText` and
+    `approval`. Nothing is appended. Unchanged values are shared with `chain`.
     """
     merged = list(chain) if isinstance(chain, list) else []
     for call, answered in _answers(chain, incoming):
@@ -110,7 +122,9 @@ class _Call(NamedTuple):
 def _calls(chain: object) -> Iterator[_Call]:
     for message_index, message in enumerate(chain if isinstance(chain, list) else []):
         for part_index, part in enumerate(_assistant_parts(message)):
-            kind, call_id, state = _text(part, "type"), _text(part, "toolCallId"), _text(part, "state")
+            kind = _text(part, "type")
+            call_id = _text(part, "toolCallId")
+            state = _text(part, "state")
             if not call_id or not (kind == "dynamic-tool" or kind.startswith("tool-")):
                 continue
             name = tool_name(part)
@@ -123,18 +137,26 @@ def _calls(chain: object) -> Iterator[_Call]:
                 # A preliminary output is followed by the real one, so it closes nothing.
                 state="" if preliminary and state == "output-available" else state,
                 approval_id=_text(part.get("approval"), "id"),
-                answerable=bool(name) and part.get("providerExecuted") is not True and not never_closes,
+                answerable=bool(name)
+                and part.get("providerExecuted") is not True
+                and not never_closes,
                 part=part,
-                message_id=message["id"] if isinstance(message.get("id"), str) else None,
+                message_id=message["id"]
+                if isinstance(message.get("id"), str)
+                else None,
                 message_index=message_index,
                 part_index=part_index,
             )
 
 
-def tool_name(part: Mapping[str, Any]) -> str:
-    """Return the name of the tool that a tool part is about; "" for a dynamic one without a valid name."""
+def tool_name(part: JsonMapping) -> str:
+    """Return the tool name of a tool part; "" for a dynamic one without a valid name."""
     kind = _text(part, "type")
-    return _text(part, "toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
+    return (
+        _text(part, "toolName")
+        if kind == "dynamic-tool"
+        else kind.removeprefix("tool-")
+    )
 
 
 def _assistant_parts(message: object) -> list[Any]:
@@ -151,13 +173,19 @@ def _text(holder: object, key: str) -> str:
 
 def _latest(chain: object) -> list[_Call]:
     messages = chain if isinstance(chain, list) else []
-    with_parts = [index for index, message in enumerate(messages) if _assistant_parts(message)]
+    with_parts = [
+        index for index, message in enumerate(messages) if _assistant_parts(message)
+    ]
     return [call for call in _calls(chain) if call.message_index in with_parts[-1:]]
 
 
 def _same_message(chain: object, incoming: object) -> list[_Call]:
     wanted = incoming.get("id") if isinstance(incoming, dict) else None
-    return [call for call in _calls(chain) if call.message_id is not None and call.message_id == wanted]
+    return [
+        call
+        for call in _calls(chain)
+        if call.message_id is not None and call.message_id == wanted
+    ]
 
 
 def _first_per_id(calls: Iterable[_Call]) -> dict[str, _Call]:
@@ -168,13 +196,17 @@ def _first_per_id(calls: Iterable[_Call]) -> dict[str, _Call]:
 
 
 def _refused(chain: object, states: frozenset[str]) -> set[str]:
-    """Return call ids with a part that rules out an answer; of several parts with one id the strictest counts."""
-    return {call.id for call in _calls(chain) if call.state in states or not call.answerable}
+    """Return the ids of calls with a part that rules out an answer; of several parts with one id the strictest counts."""
+    return {
+        call.id for call in _calls(chain) if call.state in states or not call.answerable
+    }
 
 
 def _awaiting_output(chain: object, among: list[_Call]) -> dict[str, _Call]:
     refused = _refused(chain, _TAKES_NO_OUTPUT)
-    return _first_per_id(c for c in among if c.state == "input-available" and c.id not in refused)
+    return _first_per_id(
+        c for c in among if c.state == "input-available" and c.id not in refused
+    )
 
 
 def _awaiting_approval(chain: object, among: list[_Call]) -> dict[str, _Call]:
@@ -191,7 +223,8 @@ def _results(incoming: object) -> dict[str, _Call]:
     return _first_per_id(
         call
         for call in _calls([incoming])
-        if call.state == "output-error" or (call.state == "output-available" and "output" in call.part)
+        if call.state == "output-error"
+        or (call.state == "output-available" and "output" in call.part)
     )
 
 
@@ -202,13 +235,21 @@ def _outcome(result: _Call) -> _Outcome:
 
 
 def _responses(incoming: object) -> dict[str, _Call]:
-    responded = (c for c in _calls([incoming]) if c.state == "approval-responded" and c.approval_id)
-    return _first_per_id(c for c in responded if isinstance(c.part["approval"].get("approved"), bool))
+    responded = (
+        c
+        for c in _calls([incoming])
+        if c.state == "approval-responded" and c.approval_id
+    )
+    return _first_per_id(
+        c for c in responded if isinstance(c.part["approval"].get("approved"), bool)
+    )
 
 
 def _answers(chain: object, incoming: object) -> Iterator[tuple[_Call, Part]]:
     """Yield each open call that `incoming` answers, with the part that replaces it."""
-    own, results, responses = _same_message(chain, incoming), _results(incoming), _responses(incoming)
+    own = _same_message(chain, incoming)
+    results = _results(incoming)
+    responses = _responses(incoming)
     for call in _awaiting_output(chain, own).values():
         if call.id in results:
             yield call, _with_result(call, results[call.id])
@@ -219,7 +260,11 @@ def _answers(chain: object, incoming: object) -> Iterator[tuple[_Call, Part]]:
 
 
 def _with_result(call: _Call, result: _Call) -> Part:
-    kept = {key: value for key, value in call.part.items() if key not in ("output", "errorText")}
+    kept = {
+        key: value
+        for key, value in call.part.items()
+        if key not in ("output", "errorText")
+    }
     return {**kept, "state": result.state, **_outcome(result)}
 
 

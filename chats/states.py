@@ -17,24 +17,14 @@ class TurnState(TextChoices):
     FAILED = "failed", _("Failed")
 
 
-#: What started a turn: a message in a chat, or one from a Cedar-OS front end. The `source` of its workflow.
-CHAT, CEDAR = "chat", "cedar"
+#: Origins of a turn: a message in a chat, or one from a Cedar-OS front end. Also the `source` of its workflow.
+CHAT = "chat"
+CEDAR = "cedar"
 TURN_SOURCES = frozenset({CHAT, CEDAR})
 
 UNFINISHED = frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.SUSPENDED})
 
 ENDED = frozenset(TurnState) - UNFINISHED
-
-TURN_TRANSITIONS: dict[TurnState, frozenset[TurnState]] = {
-    TurnState.QUEUED: frozenset({TurnState.RUNNING, TurnState.STOPPED}),
-    # running -> running: another runner takes over after the lease expired; -> queued: the turn is handed over.
-    TurnState.RUNNING: frozenset(TurnState),
-    # suspended -> running: the process that took the decision goes on with the turn itself.
-    TurnState.SUSPENDED: frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.STOPPED}),
-    TurnState.COMPLETED: frozenset(),
-    TurnState.STOPPED: frozenset(),
-    TurnState.FAILED: frozenset(),
-}
 
 
 class CallState(TextChoices):
@@ -51,19 +41,38 @@ class CallState(TextChoices):
     CANCELLED = "cancelled", _("Cancelled")
 
 
-CLOSED = frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.DENIED, CallState.CANCELLED})
+CLOSED = frozenset(
+    {CallState.SUCCEEDED, CallState.FAILED, CallState.DENIED, CallState.CANCELLED}
+)
 
 CALL_TRANSITIONS: dict[CallState, frozenset[CallState]] = {
     # waiting -> succeeded: a question was answered; -> failed: it was declined or expired.
     CallState.WAITING: frozenset({CallState.READY, *CLOSED}),
     # ready -> succeeded or failed: the result of its last run arrived before it was run again.
-    CallState.READY: frozenset({CallState.EXECUTING, CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}),
+    CallState.READY: frozenset(
+        {
+            CallState.EXECUTING,
+            CallState.SUCCEEDED,
+            CallState.FAILED,
+            CallState.CANCELLED,
+        }
+    ),
     # executing -> ready: an idempotent tool after a crash.
     CallState.EXECUTING: frozenset(
-        {CallState.SUCCEEDED, CallState.FAILED, CallState.UNKNOWN, CallState.READY, CallState.DELEGATED}
+        {
+            CallState.SUCCEEDED,
+            CallState.FAILED,
+            CallState.UNKNOWN,
+            CallState.READY,
+            CallState.DELEGATED,
+        }
     ),
-    CallState.DELEGATED: frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}),
-    CallState.UNKNOWN: frozenset({CallState.READY, CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}),
+    CallState.DELEGATED: frozenset(
+        {CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}
+    ),
+    CallState.UNKNOWN: frozenset(
+        {CallState.READY, CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}
+    ),
     **dict.fromkeys(CLOSED, frozenset()),
 }
 

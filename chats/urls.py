@@ -16,7 +16,11 @@ urlpatterns = [
     path("<int:pk>/", views.chat_detail, name="chat"),
     path("<int:pk>/usage/", usage.chat_usage, name="chat-usage"),
     path("<int:pk>/messages/", views.post_message, name="post"),
-    path("<int:pk>/messages/<int:message>/parts/<int:part>/", views.message_part, name="part"),
+    path(
+        "<int:pk>/messages/<int:message>/parts/<int:part>/",
+        views.message_part,
+        name="part",
+    ),
     path("<int:pk>/stop/", views.stop, name="stop"),
     path("<int:pk>/checkpoints/", views.checkpoints, name="checkpoints"),
     path("<int:pk>/timeline/", lookback.timeline, name="timeline"),

@@ -1,4 +1,4 @@
-"""Hide allauth's table of mail addresses from the admin: this site does not use it."""
+"""Hide allauth's table of mail addresses, which this site does not use, from the admin."""
 
 from __future__ import annotations
 

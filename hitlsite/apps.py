@@ -10,7 +10,14 @@ class HitlsiteConfig(AppConfig):
     name = "hitlsite"
 
     def ready(self) -> None:
-        from hitlsite.checks import check_processes, check_set_up
+        from hitlsite.checks import (
+            check_libraries,
+            check_processes,
+            check_set_up,
+            load_libraries,
+        )
 
         checks.register(check_set_up)
+        checks.register(check_libraries)
+        checks.register(load_libraries, deploy=True)
         checks.register(check_processes, checks.Tags.database)

@@ -15,8 +15,7 @@ django.setup(set_prefix=False)
 from approvals.live.streaming import DetachedBodies  # noqa: E402
 from hitlsite.health.probes import Probes  # noqa: E402
 from hitlsite.routing import websocket_urlpatterns  # noqa: E402
-from hitlsite.server.body_limit import BodyBound  # noqa: E402
-from hitlsite.server.handler import OneThreadHandler  # noqa: E402
+from hitlsite.server.handler import BodyBound, OneThreadHandler  # noqa: E402
 from hitlsite.server.origins import SameOrigin  # noqa: E402
 from hitlsite.server.outages import Outages  # noqa: E402
 

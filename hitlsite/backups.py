@@ -1,4 +1,4 @@
-"""Copy the SQLite database while it is in use, with SQLite's online backup; a file appears only when it is complete."""
+"""Copy the SQLite database while it is in use, with SQLite's online backup; the file appears only when complete."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from django.utils.translation import gettext as _
 
 
 class BackupFailed(Exception):
-    """There is no copy; the message says why."""
+    """The copy failed; the message gives the reason."""
 
 
 def back_up(database: Path, target: Path) -> int:
-    """Copy `database` into a new file `target`, readable by its owner only.
+    """Copy `database` into a new file `target`, readable only by its owner.
 
-    Returns the size of the copy in bytes. Raises BackupFailed.
+    Return the size of the copy in bytes. Raise BackupFailed.
     """
     if target.exists():
         raise BackupFailed(
-            _("%(target)s already exists. Choose another name, or remove it first.") % {"target": target}
+            _("%(target)s already exists. Choose another name, or remove it first.")
+            % {"target": target}
         )
     try:
-        # In the same folder: only within one file system can a file be renamed atomically.
-        number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        # In the same folder: a file can be renamed atomically only within one file system.
+        number, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+        )
     except OSError as error:
         raise BackupFailed(
-            _("Cannot write %(target)s: %(strerror)s.") % {"target": target, "strerror": error.strerror}
+            _("Cannot write %(target)s: %(strerror)s.")
+            % {"target": target, "strerror": error.strerror}
         ) from error
     os.close(number)
     part = Path(name)
@@ -43,23 +47,30 @@ def back_up(database: Path, target: Path) -> int:
         sync_folder(target.parent)
     except FileExistsError as error:
         raise BackupFailed(
-            _("%(target)s was created by another program in the meantime. Choose another name.") % {"target": target}
+            _(
+                "%(target)s was created by another program in the meantime. Choose another name."
+            )
+            % {"target": target}
         ) from error
     except (OSError, sqlite3.Error) as error:
-        raise BackupFailed(_("The backup failed and no copy was made: %(error)s.") % {"error": error}) from error
+        raise BackupFailed(
+            _("The backup failed and no copy was made: %(error)s.") % {"error": error}
+        ) from error
     finally:
         part.unlink(missing_ok=True)
     return target.stat().st_size
 
 
 def _copy(database: Path, part: Path) -> None:
-    source = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=20)
+    source = sqlite3.connect(
+        f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=20
+    )
     copy = sqlite3.connect(part)
     with contextlib.closing(source), contextlib.closing(copy):
-        # In one step, which copies one snapshot: with several steps, SQLite starts again after every write in between and might
-        # never finish. In WAL mode it blocks no one.
+        # In one step, which copies one snapshot: with several steps, SQLite restarts after every write in between and might never
+        # finish. In WAL mode it blocks no one.
         source.backup(copy)
-        # A single file, without a WAL file that someone could forget to copy.
+        # A single file, without a WAL file that might be left out of a copy.
         copy.execute("PRAGMA journal_mode=DELETE")
 
 
@@ -69,12 +80,16 @@ def _check(part: Path) -> None:
         broken = copy.execute("PRAGMA foreign_key_check").fetchone()
     if problems != ["ok"]:
         raise BackupFailed(
-            _("The database is damaged: %(problems)s. Keep the database file and your last backup.")
+            _(
+                "The database is damaged: %(problems)s. Keep the database file and your last backup."
+            )
             % {"problems": "; ".join(problems)}
         )
     if broken is not None:
         raise BackupFailed(
-            _("The database is damaged: a row of %(table)s refers to a row of %(other)s that does not exist.")
+            _(
+                "The database is damaged: a row of %(table)s refers to a row of %(other)s that does not exist."
+            )
             % {"table": broken[0], "other": broken[2]}
         )
 
@@ -82,7 +97,12 @@ def _check(part: Path) -> None:
 def _check_is_pausepoint(part: Path, database: Path) -> None:
     """Raise BackupFailed unless the copy is a database of Pausepoint: a mistyped path may name an empty file."""
     with contextlib.closing(sqlite3.connect(part)) as copy:
-        tables = {str(row[0]) for row in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = {
+            str(row[0])
+            for row in copy.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            )
+        }
         ours = "SELECT 1 FROM django_migrations WHERE app = 'approvals'"
         if "django_migrations" not in tables or copy.execute(ours).fetchone() is None:
             raise BackupFailed(

@@ -1,6 +1,6 @@
 """Django's cache in Redis, shared by all processes. While Redis is away, each process uses its own memory.
 
-It holds only the counts of the rate limits of log-ins.
+It holds only the counters of the log-in rate limits.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
-#: Seconds before Redis is tried again after it did not answer.
+#: Seconds before Redis is retried after a failure.
 RETRY = 5.0
 
 
 class JsonSerializer:
-    """Replaces pickle, with which anyone who can write to Redis could run code here."""
+    """Replaces pickle, through which anyone with write access to Redis could run code here."""
 
     def dumps(self, value: Any) -> bytes:
         return json.dumps(value).encode()
@@ -53,11 +53,19 @@ class FallbackCache(RedisCache):
     def delete(self, key: Any, *args: Any, **kwargs: Any) -> Any:
         return self._try(super().delete, self._here.delete, key, *args, **kwargs)
 
-    def _try(self, there: Callable[..., Any], here: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _try(
+        self,
+        there: Callable[..., Any],
+        here: Callable[..., Any],
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
         if time.monotonic() >= FallbackCache._away_until:
             try:
                 return there(*args, **kwargs)
             except RedisError as error:
                 FallbackCache._away_until = time.monotonic() + RETRY
-                logger.warning("Redis is away (%s); this process counts log-ins for itself.", error)
+                logger.warning(
+                    "Redis is away (%s); this process counts log-ins for itself.", error
+                )
         return here(*args, **kwargs)

@@ -1,10 +1,12 @@
-"""System checks of the installation: settings that do not fit together, and processes that share a SQLite database."""
+"""System checks of the installation: conflicting settings, and processes that share a SQLite database."""
 
 from __future__ import annotations
 
 import os
 import socket
 from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,20 +19,68 @@ from approvals.models import processes
 from approvals.outbound import push
 from hitlsite.storage import unwritable_folder
 
+#: Required libraries that are only imported by the functions that use them (docs/architecture.md, "What a process loads").
+LATE = (
+    "cel_expr_python",
+    "confusable_homoglyphs",
+    "icalendar",
+    "jsonschema",
+    "markdown_it",
+    "nh3",
+    "rapidfuzz",
+    "re2",
+    "redis",
+    "referencing",
+    "segno",
+)
 LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
 def check_set_up(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Check that the settings fit together."""
+    """Check that the settings do not conflict."""
     return [*_services(), *_files(), *([] if settings.DEBUG else _addresses())]
+
+
+def check_libraries(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Check that the libraries that are loaded late are installed, without loading them."""
+    return [
+        _not_loaded(name, _("it is not installed"))
+        for name in LATE
+        if find_spec(name) is None
+    ]
+
+
+def load_libraries(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Load the libraries that are loaded late, for `check --deploy`: one may be installed but broken."""
+    errors = []
+    for name in LATE:
+        try:
+            import_module(name)
+        except ImportError as error:
+            errors.append(_not_loaded(name, str(error)))
+    return errors
+
+
+def _not_loaded(name: str, reason: str) -> checks.CheckMessage:
+    return checks.Error(
+        _("The library %(name)s cannot be loaded: %(reason)s.")
+        % {"name": name, "reason": reason},
+        hint=_("Install the requirements again: pip install -r requirements.lock"),
+        id="hitlsite.E001",
+    )
 
 
 def _files() -> Iterator[checks.CheckMessage]:
     folder = unwritable_folder()
     if folder is not None:
         yield checks.Warning(
-            _("Files of requests cannot be stored: this process cannot write to %(folder)s.") % {"folder": folder},
-            hint=_("Make the folder writable for the user of the processes, or set ATTACHMENTS_OPTIONS."),
+            _(
+                "Files of requests cannot be stored: this process cannot write to %(folder)s."
+            )
+            % {"folder": folder},
+            hint=_(
+                "Make the folder writable for the user of the processes, or set ATTACHMENTS_OPTIONS."
+            ),
             id="hitlsite.W009",
         )
 
@@ -39,13 +89,19 @@ def _services() -> Iterator[checks.CheckMessage]:
     sqlite = settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
     if sqlite and settings.REDIS_URL:
         yield checks.Warning(
-            _("REDIS_URL is set, but the database is SQLite, which only supports one process."),
-            hint=_("Set DATABASE_URL to a PostgreSQL database to run several processes, or unset REDIS_URL."),
+            _(
+                "REDIS_URL is set, but the database is SQLite, which only supports one process."
+            ),
+            hint=_(
+                "Set DATABASE_URL to a PostgreSQL database to run several processes, or unset REDIS_URL."
+            ),
             id="hitlsite.W001",
         )
     if not sqlite and not settings.REDIS_URL:
         yield checks.Warning(
-            _("The database is PostgreSQL, but REDIS_URL is not set, so processes cannot notify each other."),
+            _(
+                "The database is PostgreSQL, but REDIS_URL is not set, so processes cannot notify each other."
+            ),
             hint=_(
                 "Pages show the changes of another process only after a reload. Set REDIS_URL to run several processes."
             ),
@@ -55,37 +111,58 @@ def _services() -> Iterator[checks.CheckMessage]:
 
 def _addresses() -> Iterator[checks.CheckMessage]:
     public = urlsplit(settings.PUBLIC_URL)
-    if public.hostname is None or public.hostname in LOCAL_HOSTS or public.hostname.startswith("127."):
+    yield from _links(public.hostname or "")
+    if not settings.ALLOWED_HOSTS:
         yield checks.Warning(
-            _("PUBLIC_URL is %(url)s, so links in messages and webhooks point to this machine.")
-            % {"url": settings.PUBLIC_URL},
-            hint=_("Set PUBLIC_URL to the site's public URL, such as https://desk.example.org."),
+            _("ALLOWED_HOSTS is empty, so every page answers 400."),
+            hint=_(
+                "Set ALLOWED_HOSTS to the host names of the site, such as desk.example.org."
+            ),
+            id="hitlsite.W004",
+        )
+    if public.scheme == "https":
+        yield from _proxies(f"{public.scheme}://{public.netloc}")
+
+
+def _links(host: str) -> Iterator[checks.CheckMessage]:
+    url = {"url": settings.PUBLIC_URL}
+    if host in LOCAL_HOSTS or host.startswith("127."):
+        yield checks.Warning(
+            _(
+                "PUBLIC_URL is %(url)s, so links in messages and webhooks point to this machine."
+            )
+            % url,
+            hint=_(
+                "Set PUBLIC_URL to the site's public URL, such as https://desk.example.org."
+            ),
             id="hitlsite.W003",
         )
     elif not push.is_available():
         yield checks.Warning(
-            _("PUBLIC_URL is %(url)s, so devices are not notified.") % {"url": settings.PUBLIC_URL},
-            hint=_("Push services ask for an https address. Set PUBLIC_URL to one, such as https://desk.example.org."),
+            _("PUBLIC_URL is %(url)s, so devices are not notified.") % url,
+            hint=_(
+                "Push services ask for an https address. Set PUBLIC_URL to one, such as https://desk.example.org."
+            ),
             id="hitlsite.W008",
         )
-    if not settings.ALLOWED_HOSTS:
-        yield checks.Warning(
-            _("ALLOWED_HOSTS is empty, so every page answers 400."),
-            hint=_("Set ALLOWED_HOSTS to the host names of the site, such as desk.example.org."),
-            id="hitlsite.W004",
+
+
+def _proxies(origin: str) -> Iterator[checks.CheckMessage]:
+    """Check what the site knows of a proxy, which an https site usually has in front of it."""
+    trusted = settings.TRUST_FORWARDED_PROTO or origin in settings.CSRF_TRUSTED_ORIGINS
+    if not trusted:
+        hint = _(
+            "Set TRUST_FORWARDED_PROTO=1 if the proxy sets X-Forwarded-Proto; otherwise set CSRF_TRUSTED_ORIGINS="
         )
-    origin = f"{public.scheme}://{public.netloc}"
-    if public.scheme == "https" and not settings.TRUST_FORWARDED_PROTO and origin not in settings.CSRF_TRUSTED_ORIGINS:
         yield checks.Warning(
-            _("Forms sent from %(origin)s will be rejected because it is not in CSRF_TRUSTED_ORIGINS.")
-            % {"origin": origin},
-            hint=_(
-                "Set TRUST_FORWARDED_PROTO=1 if the proxy sets X-Forwarded-Proto; otherwise set CSRF_TRUSTED_ORIGINS="
+            _(
+                "Forms sent from %(origin)s will be rejected because it is not in CSRF_TRUSTED_ORIGINS."
             )
-            + origin,
+            % {"origin": origin},
+            hint=hint + origin,
             id="hitlsite.W005",
         )
-    if public.scheme == "https" and not settings.TRUSTED_PROXIES:
+    if not settings.TRUSTED_PROXIES:
         yield checks.Warning(
             _(
                 "All log-ins seem to come from the proxy's address, so one person's wrong passwords can lock out everyone."
@@ -97,7 +174,9 @@ def _addresses() -> Iterator[checks.CheckMessage]:
         )
 
 
-def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[checks.CheckMessage]:
+def check_processes(
+    *, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[checks.CheckMessage]:
     """Check that no other process serves the same SQLite database."""
     warnings: list[checks.CheckMessage] = []
     for alias in databases or []:
@@ -127,7 +206,7 @@ def _names(alias: str) -> list[str]:
 
 
 def _is_running(name: str) -> bool:
-    """Return whether the process of this name still runs; for one on another machine its recent heartbeat decides."""
+    """Return whether the process of this name still runs; for one on another machine, judged by its heartbeat."""
     host, pid, _ = name.rsplit(":", 2)
     if host != socket.gethostname()[:150]:
         return True

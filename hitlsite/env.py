@@ -1,4 +1,4 @@
-"""Read settings from environment variables; an invalid value raises ImproperlyConfigured with one clear line."""
+"""Read settings from environment variables; an invalid value raises ImproperlyConfigured with a one-line message."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import json
 import os
 import re
 from collections.abc import Collection
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 from zoneinfo import available_timezones
 
+import psycopg
 from django.conf.global_settings import LANGUAGES
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import to_language, to_locale
+
+from hitlsite.server.pooled import PooledConnection
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -22,7 +24,7 @@ FALSE = frozenset({"0", "false", "no", "off"})
 
 
 def text(name: str, default: str = "") -> str:
-    """Return the variable without surrounding white space; `default` where it is unset or empty."""
+    """Return the variable without surrounding white space; `default` if it is unset or empty."""
     return os.environ.get(name, "").strip() or default
 
 
@@ -48,7 +50,7 @@ def whole_number(name: str, *, default: int, lowest: int, highest: int) -> int:
 
 
 def comma_separated(name: str, default: tuple[str, ...] = ()) -> list[str]:
-    """Return a list separated by commas, without empty items."""
+    """Return a comma-separated list, without empty items."""
     items = [item.strip() for item in text(name).split(",")]
     return [item for item in items if item] or list(default)
 
@@ -56,12 +58,14 @@ def comma_separated(name: str, default: tuple[str, ...] = ()) -> list[str]:
 def choice(name: str, allowed: Collection[str], default: str = "") -> str:
     value = text(name, default)
     if value and value not in allowed:
-        raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to one of: {', '.join(sorted(allowed))}.")
+        raise ImproperlyConfigured(
+            f"{name}={value!r} is not valid. Set it to one of: {', '.join(sorted(allowed))}."
+        )
     return value
 
 
 def language(name: str, folders: Collection[Path], *, default: str) -> str:
-    """A language code such as `de` or `pt-br`: one that Django knows, or that a folder of translations has."""
+    """Return a language code such as `de` or `pt-br` that Django knows or that has a folder of translations."""
     code = text(name, default).lower()
     locale = to_locale(code)
     if code not in dict(LANGUAGES) and not any(
@@ -75,9 +79,11 @@ def language(name: str, folders: Collection[Path], *, default: str) -> str:
 
 
 def offered_languages(folders: Collection[Path], code: str) -> list[str]:
-    """Return the languages that people can choose: this one, English, and those that a folder has a translation for."""
+    """Return the available languages: this one, English, and those with a translation in one of the folders."""
     languages = {
-        to_language(file.parents[1].name) for folder in folders for file in folder.glob("*/LC_MESSAGES/django.mo")
+        to_language(file.parents[1].name)
+        for folder in folders
+        for file in folder.glob("*/LC_MESSAGES/django.mo")
     }
     return [code, *sorted({"en", *languages} - {code})]
 
@@ -86,22 +92,34 @@ def time_zone(name: str, *, default: str) -> str:
     """Return the name of a time zone, such as `Europe/Berlin`."""
     value = text(name, default)
     if value not in available_timezones():
-        raise ImproperlyConfigured(f"{name}={value!r} is not a time zone. Set it to a name like Europe/Berlin.")
+        raise ImproperlyConfigured(
+            f"{name}={value!r} is not a time zone. Set it to a name like Europe/Berlin."
+        )
     return value
 
 
 def working_hours(name: str) -> tuple[int, int, int, int] | None:
-    """Return the first and last day (0 is Monday) and the seconds of the day between which people work; None if unset."""
+    """Return the first and last working day (0 is Monday), and the working hours in seconds of the day; None if unset."""
     value = text(name)
     if not value:
         return None
-    match = re.fullmatch(r"([A-Z][a-z]{2})-([A-Z][a-z]{2}) (\d\d):(\d\d)-(\d\d):(\d\d)", value)
+    match = re.fullmatch(
+        r"([A-Z][a-z]{2})-([A-Z][a-z]{2}) (\d\d):(\d\d)-(\d\d):(\d\d)", value
+    )
     if match and match[1] in DAYS and match[2] in DAYS:
-        first, last = DAYS.index(match[1]), DAYS.index(match[2])
+        first = DAYS.index(match[1])
+        last = DAYS.index(match[2])
         begin, end = (int(match[at]) * 3600 + int(match[at + 1]) * 60 for at in (3, 5))
-        if first <= last and begin < end <= 86_400 and int(match[4]) < 60 and int(match[6]) < 60:
+        if (
+            first <= last
+            and begin < end <= 86_400
+            and int(match[4]) < 60
+            and int(match[6]) < 60
+        ):
             return first, last, begin, end
-    raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to days and hours like Mon-Fri 09:00-17:00.")
+    raise ImproperlyConfigured(
+        f"{name}={value!r} is not valid. Set it to days and hours like Mon-Fri 09:00-17:00."
+    )
 
 
 def json_object(name: str, *, default: dict[str, Any]) -> dict[str, Any]:
@@ -114,12 +132,14 @@ def json_object(name: str, *, default: dict[str, Any]) -> dict[str, Any]:
         return default
     if not isinstance(value, dict):
         # It may hold a password, so it is not repeated.
-        raise ImproperlyConfigured(f'{name} is not valid. Set it to a JSON object like {{"bucket_name": "files"}}.')
+        raise ImproperlyConfigured(
+            f'{name} is not valid. Set it to a JSON object like {{"bucket_name": "files"}}.'
+        )
     return value
 
 
 def origins(name: str) -> list[str]:
-    """Return a list of origins such as `https://desk.example.org`: scheme and host only."""
+    """Return a list of origins such as `https://desk.example.org`: only scheme and host."""
     values = comma_separated(name)
     for origin in values:
         if not re.fullmatch(r"https?://[^\s/?#@]+", origin) or not _is_url(origin):
@@ -130,19 +150,23 @@ def origins(name: str) -> list[str]:
 
 
 def redis_url(name: str) -> str:
-    """Return the URL of a Redis: `redis://host:6379/0`, `rediss://` with TLS, `unix://` for a socket, or ""."""
+    """Return a Redis URL: `redis://host:6379/0`, `rediss://` with TLS, `unix://` for a socket, or ""."""
     url = text(name)
     if url and not re.match(r"(?:rediss?|unix)://[^\s]+$", url):
-        raise ImproperlyConfigured(f"{name} is not valid. Set it to a URL like redis://:password@host:6379/0.")
+        raise ImproperlyConfigured(
+            f"{name} is not valid. Set it to a URL like redis://:password@host:6379/0."
+        )
     return url
 
 
 def http_url(name: str, default: str) -> str:
-    """Return the address of a server that is called over HTTP, without a slash at its end."""
+    """Return the address of an HTTP server, without a trailing slash."""
     url = text(name, default)
     if not re.fullmatch(r"https?://[^\s?#]+", url) or not _is_url(url):
         # The address may hold a password, so it is not repeated.
-        raise ImproperlyConfigured(f"{name} is not valid. Set it to a URL like {default}.")
+        raise ImproperlyConfigured(
+            f"{name} is not valid. Set it to a URL like {default}."
+        )
     return url.rstrip("/")
 
 
@@ -157,8 +181,8 @@ def database(name: str, default: Path) -> dict[str, Any]:
     """Return Django's settings for a database URL.
 
     `sqlite:///relative.db` and `sqlite:////absolute.db` are files. `postgresql://user:password@host:port/name` is a server; its
-    query may hold options of libpq (`?sslmode=require`, `?host=/run/postgresql` for a socket) and `pool`, the number of
-    connections that one process may hold.
+    query may hold libpq options (`?sslmode=require`, `?host=/run/postgresql` for a socket) and `pool`, the maximum connections
+    per process.
     """
     url = text(name)
     if url.startswith(("postgres://", "postgresql://")):
@@ -168,11 +192,11 @@ def database(name: str, default: Path) -> dict[str, Any]:
             f"{name} is not valid. Set it to sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
         )
     # IMMEDIATE takes the write lock when a transaction begins, so that two writers wait for each other instead of failing with
-    # "database is locked". FULL, because an audit row that was reported as written must survive a power cut.
+    # "database is locked". FULL, because an audit row reported as written must survive a power cut.
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": Path(url.removeprefix("sqlite:///")) if url else default,
-        # Opening the file and setting it up takes longer than most statements, so each thread keeps its connection.
+        # Opening and configuring the file takes longer than most statements, so each thread keeps its connection.
         "CONN_MAX_AGE": None,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
@@ -182,11 +206,16 @@ def database(name: str, default: Path) -> dict[str, Any]:
     }
 
 
-#: Connections that one process may hold, and seconds that further requests wait for one.
-POOL_SIZE, POOL_TIMEOUT = "20", 20.0
-#: TCP keep-alives in seconds, here and at the server: a host may disappear without closing its connections.
-KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
-#: The server plans a statement once per connection, when it has seen it five times: planning takes longer than running most.
+#: Maximum connections per process, and seconds that further requests wait for one.
+POOL_SIZE = "20"
+POOL_TIMEOUT = 20.0
+#: TCP keep-alives in seconds, on both sides: a host may disappear without closing its connections.
+KEEPALIVES = {
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+}
+#: The server plans a statement once per connection, after five runs: planning takes longer than running most statements.
 PREPARED = {"server_side_binding": True, "prepare_threshold": 5}
 #: Seconds of reconnecting before all clients that wait for a connection get an error.
 RECONNECT = 0.5
@@ -205,7 +234,9 @@ def _postgresql(name: str, url: str) -> dict[str, Any]:
     options = dict(parse_qsl(parts.query))
     size = options.pop("pool", POOL_SIZE)
     if not size.isdecimal() or not 5 <= int(size) <= 1000:
-        raise ImproperlyConfigured(f"{name}: pool={size!r} is not valid. Set it to a number from 5 to 1000.")
+        raise ImproperlyConfigured(
+            f"{name}: pool={size!r} is not valid. Set it to a number from 5 to 1000."
+        )
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path[1:]),
@@ -213,30 +244,47 @@ def _postgresql(name: str, url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": options.pop("host", parts.hostname or ""),
         "PORT": str(port or ""),
-        # Each piece of database work returns its connection: without a pool, each would connect again.
-        "OPTIONS": {**KEEPALIVES, **options, "options": _server_options(options), "pool": _pool(int(size)), **PREPARED},
-        # A connection that broke while it rested, for example when the database restarted, does not fail a request.
+        # Each piece of database work returns its connection: without a pool, each would reconnect.
+        "OPTIONS": {
+            **KEEPALIVES,
+            **options,
+            "options": _server_options(options),
+            "pool": _pool(int(size)),
+            **PREPARED,
+        },
+        # Replaces a connection that broke while idle, such as after a database restart, so that no request fails.
         "CONN_HEALTH_CHECKS": True,
     }
 
 
 def _server_options(options: dict[str, str]) -> str:
-    """Return server settings for our connections; those in DATABASE_URL come last and win."""
+    """Return server settings for our connections; those in DATABASE_URL come last and take precedence."""
     ours = [f"-c tcp_{name}={value}" for name, value in KEEPALIVES.items()]
     return " ".join([*ours, options.get("options", "")]).strip()
 
 
 def _pool(size: int) -> dict[str, Any]:
-    waits = {"timeout": POOL_TIMEOUT, "reconnect_timeout": RECONNECT, "reconnect_failed": _fail_waiting_clients}
-    # Not at the top, because an installation on SQLite needs no psycopg.
-    checked = import_module("hitlsite.server.pooled").PooledConnection
-    return {"min_size": 1, "max_size": size, "connection_class": checked, **waits}
+    waits = {
+        "timeout": POOL_TIMEOUT,
+        "reconnect_timeout": RECONNECT,
+        "reconnect_failed": _fail_waiting_clients,
+    }
+    return {
+        "min_size": 1,
+        "max_size": size,
+        "connection_class": PooledConnection,
+        **waits,
+    }
 
 
 def _fail_waiting_clients(pool: Any) -> None:
     """Fail clients that wait for a connection at once while the database is away, not only after POOL_TIMEOUT."""
     with pool._lock:
-        # If there are connections, the database only accepts no more of them, and waiting clients will get one.
-        waiting = [] if pool._nconns else [pool._waiting.popleft() for _ in range(len(pool._waiting))]
+        # If there are connections, the database only refuses further ones, and waiting clients will get one.
+        waiting = (
+            []
+            if pool._nconns
+            else [pool._waiting.popleft() for _ in range(len(pool._waiting))]
+        )
     for client in waiting:
-        client.fail(import_module("psycopg").OperationalError("it takes no connections"))
+        client.fail(psycopg.OperationalError("it takes no connections"))

@@ -1,4 +1,4 @@
-"""What makes the pages an app that can be installed: its manifest, its service worker, and its page without a connection."""
+"""Make the pages an installable app: a manifest, a service worker, and an offline page."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-#: The colours of `tokens.css` for the accent and for the ground of a page.
-ACCENT, GROUND = "#0f766e", "#f4f5f7"
+#: The accent and background colors of `tokens.css`.
+ACCENT = "#0f766e"
+GROUND = "#f4f5f7"
 
 
 @login_not_required
@@ -25,7 +26,12 @@ def manifest(request: HttpRequest) -> HttpResponse:
     """Return the web app manifest (https://www.w3.org/TR/appmanifest/)."""
     sizes = {"192x192": "icon-192.png", "512x512": "icon-512.png"}
     icons = [
-        {"src": static(f"pausepoint/{name}"), "sizes": size, "type": "image/png", "purpose": purpose}
+        {
+            "src": static(f"pausepoint/{name}"),
+            "sizes": size,
+            "type": "image/png",
+            "purpose": purpose,
+        }
         for size, name in sizes.items()
         for purpose in ("any", "maskable")
     ]
@@ -48,13 +54,15 @@ def manifest(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(no_cache=True)
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """Return the service worker. It is served here because a worker only controls pages below its own address."""
+    """Return the service worker. It is served here because a worker controls only pages below its own address."""
     path = finders.find("pausepoint/worker.js")
-    return HttpResponse(Path(str(path)).read_text(), content_type="text/javascript; charset=utf-8")
+    return HttpResponse(
+        Path(str(path)).read_text(), content_type="text/javascript; charset=utf-8"
+    )
 
 
 @login_not_required
 @require_safe
 def offline(request: HttpRequest) -> HttpResponse:
-    """Show the page that the service worker keeps for when there is no connection."""
+    """Show the page that the service worker keeps for offline use."""
     return render(request, "offline.html")

@@ -1,4 +1,4 @@
-"""Format log records: with a traceback for our own errors, in one line for those of clients.
+"""Format log records: with a traceback for our own errors, on one line for clients' errors.
 
 Text from clients (addresses, names, headers) can neither start a new line nor control a terminal.
 """
@@ -11,15 +11,20 @@ import re
 from typing import Any
 
 #: Control characters, Unicode line ends, and direction overrides.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
-#: What is logged, and how, for Django.
+#: Django's logging configuration.
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"()": "hitlsite.logs.LineFormatter", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+        "line": {
+            "()": "hitlsite.logs.LineFormatter",
+            "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
@@ -27,7 +32,7 @@ LOGGING: dict[str, Any] = {
         "approvals": {"level": "INFO"},
         "chats": {"level": "INFO"},
         "hitlsite": {"level": "INFO"},
-        # No handlers of its own, because Django's would write nothing or everything twice.
+        # No handlers of its own: Django's would log nothing, or everything twice.
         "django": {"level": "INFO"},
         # A 404 is not an error of this site.
         "django.request": {"level": "ERROR"},
@@ -36,7 +41,7 @@ LOGGING: dict[str, Any] = {
 
 
 class LineFormatter(logging.Formatter):
-    """Leaves out the tracebacks of refused requests, with which a scanner could fill the log."""
+    """Omit the tracebacks of refused requests, with which a scanner could fill the log."""
 
     def format(self, record: logging.LogRecord) -> str:
         if record.name.startswith("django.security"):
@@ -49,7 +54,7 @@ class LineFormatter(logging.Formatter):
         return escape_line(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
-        """Keep the lines of the traceback, and escape what is inside them."""
+        """Keep the traceback's line breaks, and escape the contents of its lines."""
         return "\n".join(map(escape_line, super().formatException(ei).split("\n")))
 
 

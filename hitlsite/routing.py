@@ -24,4 +24,8 @@ async def unknown_address(scope: Any, receive: Any, send: Any) -> None:
 
 
 # Last, because the router raises for an unknown address, and anyone could fill the log with tracebacks.
-websocket_urlpatterns: list[Any] = [*desk, *chats, re_path(r"^[\s\S]*$", unknown_address)]  # type: ignore[arg-type]
+websocket_urlpatterns: list[Any] = [
+    *desk,
+    *chats,
+    re_path(r"^[\s\S]*$", unknown_address),  # type: ignore[arg-type]
+]

@@ -1,4 +1,4 @@
-"""All settings of Pausepoint; what may vary comes from the environment, read once here (docs/reference/settings.md)."""
+"""All settings of Pausepoint; configurable ones come from the environment, read once here (docs/reference/settings.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from hitlsite import env, logs
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 DEBUG = env.boolean("DEBUG", default=False)
-SECRET_KEY = env.text("SECRET_KEY", "only-for-development-never-for-real-use" if DEBUG else "")
+SECRET_KEY = env.text(
+    "SECRET_KEY", "only-for-development-never-for-real-use" if DEBUG else ""
+)
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set. Set it to a long random text, or set DEBUG=1 to try Pausepoint on this machine."
@@ -23,27 +25,38 @@ if not DEBUG and (len(SECRET_KEY) < 32 or len(set(SECRET_KEY)) < 8):
     raise ImproperlyConfigured(
         "SECRET_KEY is too easy to guess. Use at least 32 characters, 8 of them different, such as `openssl rand -hex 32`."
     )
-#: Earlier keys: what they have signed or encrypted can still be read.
+#: Former keys, which still verify signatures and decrypt.
 SECRET_KEY_FALLBACKS = env.comma_separated("SECRET_KEY_FALLBACKS")
 
-ALLOWED_HOSTS = env.comma_separated("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
+ALLOWED_HOSTS = env.comma_separated(
+    "ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ()
+)
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 #: Browser apps on these origins may call the API, with a token and never with cookies.
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
 #: Paths of the API: they accept keys and tokens, and refuse with problem documents. `/chats/` is for people.
 CORS_URLS_REGEX = MACHINE_URLS_REGEX = r"^/(?:api/|mcp\Z|chat(?:/|\Z))"
-CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"]
+CORS_ALLOW_HEADERS = [
+    "authorization",
+    "content-type",
+    "idempotency-key",
+    "if-none-match",
+    "last-event-id",
+]
 CORS_ALLOW_HEADERS += ["mcp-method", "mcp-name", "mcp-protocol-version"]
-CORS_EXPOSE_HEADERS = ["etag", "idempotent-replayed", "retry-after", "x-vercel-ai-ui-message-stream"]
+CORS_EXPOSE_HEADERS = [
+    "etag",
+    "idempotent-replayed",
+    "retry-after",
+    "x-vercel-ai-ui-message-stream",
+]
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 
 INSTALLED_APPS = [
-    "daphne",
     "channels",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.humanize",
     "django.contrib.sessions",
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
@@ -58,10 +71,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "hitlsite.security.ContentSecurityPolicyMiddleware",
+    "hitlsite.middleware.ContentSecurityPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "hitlsite.security.CacheControlMiddleware",
+    "hitlsite.middleware.CacheControlMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "hitlsite.server.outages.OutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -69,10 +82,10 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "approvals.access.callers.MachineMiddleware",
-    "hitlsite.languages.LanguageMiddleware",
-    "hitlsite.security.LoginRequired",
-    "hitlsite.security.WrongMethodPage",
-    "hitlsite.security.RefuseNul",
+    "hitlsite.middleware.LanguageMiddleware",
+    "hitlsite.middleware.LoginRequired",
+    "hitlsite.middleware.WrongMethodPage",
+    "hitlsite.middleware.RefuseNul",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -93,7 +106,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "hitlsite.views.navigation",
+                "hitlsite.middleware.navigation",
             ],
         },
     },
@@ -101,29 +114,40 @@ TEMPLATES = [
 
 DATA_DIR = BASE_DIR / "var"
 DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "pausepoint.sqlite3")}
-# Only for a SQLite file in this folder: otherwise the project may be read-only.
+# Only for a SQLite file in this folder; otherwise the project may be read-only.
 if DATABASES["default"]["NAME"] == DATA_DIR / "pausepoint.sqlite3":
     DATA_DIR.mkdir(exist_ok=True)
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    DATABASES["default"]["TEST"] = {"NAME": env.text("TEST_DATABASE", str(DATA_DIR / "test.sqlite3"))}
+    DATABASES["default"]["TEST"] = {
+        "NAME": env.text("TEST_DATABASE", str(DATA_DIR / "test.sqlite3"))
+    }
 _many_processes = DATABASES["default"]["ENGINE"].endswith("postgresql")
-#: Who runs turns: `here` (the process that serves pages) or `workers` (`manage.py worker`, on PostgreSQL).
-HITL_DISPATCH = env.choice("HITL_DISPATCH", {"here", "workers"}, default="workers" if _many_processes else "here")
+#: The processes that run turns: `here` (those that serve pages) or `workers` (`manage.py worker`, on PostgreSQL).
+HITL_DISPATCH = env.choice(
+    "HITL_DISPATCH",
+    {"here", "workers"},
+    default="workers" if _many_processes else "here",
+)
 if HITL_DISPATCH == "workers" and not _many_processes:
     raise ImproperlyConfigured(
         "HITL_DISPATCH=workers needs PostgreSQL. Set DATABASE_URL=postgresql://user:password@host:5432/name."
     )
 #: Turns that one worker runs at once.
-HITL_WORKER_TURNS = env.whole_number("HITL_WORKER_TURNS", default=100, lowest=1, highest=10_000)
+HITL_WORKER_TURNS = env.whole_number(
+    "HITL_WORKER_TURNS", default=100, lowest=1, highest=10_000
+)
 if _many_processes:
     INSTALLED_APPS.append("procrastinate.contrib.django")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.redis_url("REDIS_URL")
-#: Notifies the pages of all processes through Redis, or of the only process in memory. There, one channel takes the messages
-#: of all pages, and a day later it must still be in its groups.
+#: Notifies pages of all processes through Redis, or of the only process in memory. There, one channel takes the messages of
+#: all pages, and must still be in its groups a day later.
 CHANNEL_LAYERS: dict[str, Any] = {
-    "default": {"BACKEND": "approvals.live.redis_layer.ReconnectingLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+    "default": {
+        "BACKEND": "approvals.live.redis_layer.ReconnectingLayer",
+        "CONFIG": {"hosts": [REDIS_URL]},
+    }
     if REDIS_URL
     else {
         "BACKEND": "channels.layers.InMemoryChannelLayer",
@@ -131,22 +155,34 @@ CHANNEL_LAYERS: dict[str, Any] = {
     }
 }
 
-#: Only for the counts of the rate limits of log-ins; it holds no permissions.
+#: Only for the counters of the log-in rate limits; it holds no permissions.
 CACHES: dict[str, Any] = {
     "default": {
         "BACKEND": "hitlsite.cache.FallbackCache",
         "LOCATION": [REDIS_URL],
         "KEY_PREFIX": "pausepoint",
-        "OPTIONS": {"serializer": "hitlsite.cache.JsonSerializer", "socket_timeout": 1, "socket_connect_timeout": 1},
+        "OPTIONS": {
+            "serializer": "hitlsite.cache.JsonSerializer",
+            "socket_timeout": 1,
+            "socket_connect_timeout": 1,
+        },
     }
     if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+    else {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
 }
 
 # Replaces Django's first hasher, with the same hashes.
-PASSWORD_HASHERS = ["hitlsite.accounts.hashing.PooledPBKDF2PasswordHasher", *global_settings.PASSWORD_HASHERS[1:]]
+PASSWORD_HASHERS = [
+    "hitlsite.accounts.hashing.PooledPBKDF2PasswordHasher",
+    *global_settings.PASSWORD_HASHERS[1:],
+]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"
+    },
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
@@ -167,10 +203,14 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
 #: Django's generator: allauth's would store mail addresses in a table of its own.
-ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
-#: Seconds for which the link in a mail is valid.
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = (
+    "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
+)
+#: Lifetime of the link in a mail, in seconds.
 PASSWORD_RESET_TIMEOUT = 3600
-LIMIT_SECONDS = 300  # The window of all limits below, and the wait that a refused client is told.
+LIMIT_SECONDS = (
+    300  # The window of all limits below, and the wait that a refused client is given.
+)
 #: Wrong passwords count per account and address (`key`) and per address. A log-in in progress counts until it succeeds.
 ACCOUNT_RATE_LIMITS = {
     "login": None,
@@ -179,33 +219,49 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
 }
-SESSION_ENGINE = "hitlsite.accounts.sessions"
+SESSION_ENGINE = "approvals.access.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 if SESSION_COOKIE_SECURE:
-    # Browsers take cookies of these names only from this very host, over HTTPS: no other subdomain can plant one.
-    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+    # Browsers accept cookies of these names only from this very host, over HTTPS: no other subdomain can plant one.
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-#: The proxy in front sets `X-Forwarded-Proto` and removes the header that a client sends.
+#: The proxy in front sets `X-Forwarded-Proto` and removes the client's header.
 TRUST_FORWARDED_PROTO = env.boolean("TRUST_FORWARDED_PROTO", default=False)
 if TRUST_FORWARDED_PROTO:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 # Only then: without that header every request would be redirected.
 SECURE_SSL_REDIRECT = TRUST_FORWARDED_PROTO and PUBLIC_URL.startswith("https://")
-SECURE_HSTS_SECONDS = env.whole_number("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # about subdomains, preload lists
+SECURE_HSTS_SECONDS = env.whole_number(
+    "HSTS_SECONDS", default=0, lowest=0, highest=63_072_000
+)
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",
+    "security.W021",
+]  # about subdomains, preload lists
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "hitlsite.views.csrf_failure"
 
-#: Folders with translations, of which the first that has a text counts.
-LOCALE_PATHS = [Path(folder) for folder in env.comma_separated("LOCALE_PATHS", default=(str(BASE_DIR / "locale"),))]
-#: The language of pages, errors, messages and command lines, for all who have not chosen another one.
+#: Folders with translations; the first one with a text wins.
+LOCALE_PATHS = [
+    Path(folder)
+    for folder in env.comma_separated(
+        "LOCALE_PATHS", default=(str(BASE_DIR / "locale"),)
+    )
+]
+#: The language of pages, errors, messages and command lines for everyone who has not chosen one.
 LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
-# A form may have all the options of its schema chosen, and lists of a thousand rows.
+# In a form, all options of a schema may be selected, or all rows of a list of a thousand.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 HITL_LANGUAGES = env.offered_languages(LOCALE_PATHS, LANGUAGE_CODE)
-LANGUAGES = list({**dict(zip(HITL_LANGUAGES, HITL_LANGUAGES, strict=True)), **dict(global_settings.LANGUAGES)}.items())
+LANGUAGES = list(
+    {
+        **dict(zip(HITL_LANGUAGES, HITL_LANGUAGES, strict=True)),
+        **dict(global_settings.LANGUAGES),
+    }.items()
+)
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = env.time_zone("TIME_ZONE", default="UTC")
@@ -213,61 +269,84 @@ HITL_WORKING_HOURS = env.working_hours("HITL_WORKING_HOURS")
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-#: Where the files of requests are: in a folder, or in any other storage for Django, such as S3 with django-storages.
+#: The storage of request attachments: a folder, or any other Django storage, such as S3 with django-storages.
 _storage = env.text("ATTACHMENTS_STORAGE")
 STORAGES: dict[str, Any] = {
     **global_settings.STORAGES,
     "attachments": {
         "BACKEND": _storage or "hitlsite.storage.PrivateFiles",
         "OPTIONS": env.json_object(
-            "ATTACHMENTS_OPTIONS", default={} if _storage else {"location": str(DATA_DIR / "attachments")}
+            "ATTACHMENTS_OPTIONS",
+            default={} if _storage else {"location": str(DATA_DIR / "attachments")},
         ),
     },
 }
 if not DEBUG:
-    # Compressed once and named by their content, so that browsers can cache them forever.
-    STORAGES["staticfiles"] = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}
+    # Compressed once and named by content hash, so that browsers can cache them forever.
+    STORAGES["staticfiles"] = {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    }
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 LOGGING = logs.LOGGING
 
-#: Dotted paths of the `Agent` objects that chats may use; the first is the default.
+#: Dotted paths of the `Agent` objects for chats; the first is the default.
 HITL_AGENTS = env.comma_separated("HITL_AGENTS", default=("chats.agent.demo.support",))
 #: Dotted paths of functions that receive each `approvals.outbound.outbox.Event` at least once, in order per workflow.
 HITL_EVENT_HANDLERS = env.comma_separated("HITL_EVENT_HANDLERS")
-HITL_SECRET_FIELDS = env.comma_separated("HITL_SECRET_FIELDS")  # besides those of `approvals.text.secrets.NAMES`
+HITL_SECRET_FIELDS = env.comma_separated(
+    "HITL_SECRET_FIELDS"
+)  # in addition to `approvals.text.secrets.NAMES`
 #: Allow webhooks to this machine, to private networks and over plain HTTP.
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
-HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)  # seconds
+HITL_NOTIFY_INTERVAL = env.whole_number(
+    "HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400
+)  # seconds
 #: Hours for which the stream of an ended turn is kept; its messages, steps and checkpoints stay.
-HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
-#: Whether one administrator alone may loosen what the desk asks of people; else a second one confirms it, if there are two.
+HITL_KEEP_EVENTS = env.whole_number(
+    "HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760
+)
+#: Whether one administrator alone may loosen control; otherwise a second one has to confirm, if there are two.
 HITL_ONE_ADMINISTRATOR = env.boolean("HITL_ONE_ADMINISTRATOR", default=False)
-#: Whether requests of programs that no one but superusers may decide are refused, instead of made with a warning.
+#: Whether programs' requests that only superusers may decide are refused instead of accepted with a warning.
 HITL_REFUSE_UNDECIDABLE = env.boolean("HITL_REFUSE_UNDECIDABLE", default=False)
-HITL_FRESH_SIGN_IN = env.whole_number("HITL_FRESH_SIGN_IN", default=300, lowest=30, highest=86_400)  # seconds
-HITL_FLOOD = env.whole_number("HITL_FLOOD", default=20, lowest=0, highest=1000)  # similar requests; 0 means never
-#: Requests and messages that one key may send per minute, and wrong keys that one address may try; 0 means no limit.
-HITL_ASKS_PER_MINUTE = env.whole_number("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
-HITL_WRONG_KEYS_PER_MINUTE = env.whole_number("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
-METRICS_TOKEN = env.text("METRICS_TOKEN")  # for `/metrics`; without it, only programs on this machine may read them
+HITL_FRESH_SIGN_IN = env.whole_number(
+    "HITL_FRESH_SIGN_IN", default=300, lowest=30, highest=86_400
+)  # seconds
+HITL_FLOOD = env.whole_number(
+    "HITL_FLOOD", default=20, lowest=0, highest=1000
+)  # similar requests; 0 means never
+#: Maximum requests and messages per key and minute, and wrong keys per client address; 0 means no limit.
+HITL_ASKS_PER_MINUTE = env.whole_number(
+    "HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000
+)
+HITL_WRONG_KEYS_PER_MINUTE = env.whole_number(
+    "HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000
+)
+METRICS_TOKEN = env.text(
+    "METRICS_TOKEN"
+)  # for `/metrics`; without it, only programs on this machine may read them
 
 _mail_server = {
     "host": env.text("EMAIL_HOST"),
     "port": env.whole_number("EMAIL_PORT", default=587, lowest=1, highest=65_535),
     "username": env.text("EMAIL_HOST_USER"),
     "password": env.text("EMAIL_HOST_PASSWORD"),
-    "use_tls": env.boolean("EMAIL_USE_TLS", default=True) and not env.boolean("EMAIL_USE_SSL", default=False),
+    "use_tls": env.boolean("EMAIL_USE_TLS", default=True)
+    and not env.boolean("EMAIL_USE_SSL", default=False),
     "use_ssl": env.boolean("EMAIL_USE_SSL", default=False),
     "timeout": 10,
 }
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "pausepoint@localhost")
 #: Whether mail can be sent: by a server, or printed with DEBUG.
 HITL_MAIL = bool(_mail_server["host"]) or DEBUG
-_mail_backend = "smtp" if _mail_server["host"] else "console" if DEBUG else "dummy"
+if _mail_server["host"]:
+    _mail_backend = "smtp"
+else:
+    _mail_backend = "console" if DEBUG else "dummy"
 if _mail_backend == "dummy":
     # Without a mail server no mail is sent (HITL_MAIL), but Django 6.1 would report a missing setting.
     SILENCED_SYSTEM_CHECKS.append("mail.E001")
-# Django 6.1 refuses the mail settings of 5.2 beside its own, and warns about them alone.
+# Django 6.1 rejects the mail settings of 5.2 beside its own, and warns about them alone.
 if django.VERSION >= (6, 1):
     MAILERS = {
         "default": {
@@ -277,20 +356,30 @@ if django.VERSION >= (6, 1):
     }
 else:
     EMAIL_BACKEND = f"django.core.mail.backends.{_mail_backend}.EmailBackend"
-    EMAIL_HOST, EMAIL_PORT, EMAIL_TIMEOUT = (_mail_server[name] for name in ("host", "port", "timeout"))
-    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail_server["username"], _mail_server["password"]
-    EMAIL_USE_TLS, EMAIL_USE_SSL = _mail_server["use_tls"], _mail_server["use_ssl"]
+    EMAIL_HOST, EMAIL_PORT, EMAIL_TIMEOUT = (
+        _mail_server[name] for name in ("host", "port", "timeout")
+    )
+    EMAIL_HOST_USER = _mail_server["username"]
+    EMAIL_HOST_PASSWORD = _mail_server["password"]
+    EMAIL_USE_TLS = _mail_server["use_tls"]
+    EMAIL_USE_SSL = _mail_server["use_ssl"]
 ANTHROPIC_API_KEY = env.text("ANTHROPIC_API_KEY")
-#: Which model provider answers. `scripted` works offline and needs no key.
+_provider_without_key = "scripted" if DEBUG else ""
+#: The model provider. `scripted` works offline and needs no key.
 HITL_PROVIDER = env.choice(
     "HITL_PROVIDER",
     {"scripted", "anthropic", "openai", "openai-responses"},
-    default="anthropic" if ANTHROPIC_API_KEY else "scripted" if DEBUG else "",
+    default="anthropic" if ANTHROPIC_API_KEY else _provider_without_key,
 )
-#: For `openai` and `openai-responses`: any server with OpenAI's Chat Completions or Responses API, and the key for it.
+#: For `openai` and `openai-responses`: any server with OpenAI's Chat Completions or Responses API, and its key.
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env.http_url("OPENAI_BASE_URL", "https://api.openai.com/v1")
-#: The model that answers, unless the agent names one.
-HITL_MODEL = env.text("HITL_MODEL", "" if HITL_PROVIDER in {"openai", "openai-responses"} else "claude-sonnet-5-5")
-#: Seconds for which all tries of one question to a model may take until its first words.
-HITL_MODEL_PATIENCE = env.whole_number("HITL_MODEL_PATIENCE", default=120, lowest=10, highest=1800)
+#: The model, unless the agent names one.
+HITL_MODEL = env.text(
+    "HITL_MODEL",
+    "" if HITL_PROVIDER in {"openai", "openai-responses"} else "claude-sonnet-5-5",
+)
+#: Total seconds for all tries of one call to a model until its first output.
+HITL_MODEL_PATIENCE = env.whole_number(
+    "HITL_MODEL_PATIENCE", default=120, lowest=10, highest=1800
+)

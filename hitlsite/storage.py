@@ -1,4 +1,4 @@
-"""Files below a folder, readable by their owner only, and flushed to disk before they count as stored."""
+"""Files below a folder, readable only by their owner, and flushed to disk before they count as stored."""
 
 from __future__ import annotations
 
@@ -13,23 +13,27 @@ from hitlsite.backups import sync_folder
 
 
 def unwritable_folder() -> Path | None:
-    """Return the folder of the files of requests if this process cannot write there; None if they are stored elsewhere."""
+    """Return the attachments folder if this process cannot write to it; None if it can or they are stored elsewhere."""
     storage = file_storage()
     if not isinstance(storage, FileSystemStorage):
         return None
     folder = Path(storage.location)
-    # It is made with the first file.
+    # It is created with the first file.
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     return None if os.access(existing, os.W_OK | os.X_OK) else folder
 
 
 class PrivateFiles(FileSystemStorage):
-    """Stores files that only Pausepoint reads: they have no address of their own."""
+    """Stores files that only Pausepoint reads: they have no URL of their own."""
 
     def __init__(self, location: str | Path) -> None:
-        super().__init__(str(location), file_permissions_mode=0o600, directory_permissions_mode=0o700)
+        super().__init__(
+            str(location), file_permissions_mode=0o600, directory_permissions_mode=0o700
+        )
 
-    def save(self, name: str | None, content: IO[Any], max_length: int | None = None) -> str:
+    def save(
+        self, name: str | None, content: IO[Any], max_length: int | None = None
+    ) -> str:
         """Store a file, flush it and its folders to disk, and return its name."""
         saved = super().save(name, content, max_length)
         path = Path(self.path(saved))

@@ -1,4 +1,4 @@
-"""URLs of the installed apps; the desk also works without the chats."""
+"""URLs of the installed apps; `approvals` also works without `chats`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = _("Records and keys")
 
 urlpatterns = [
-    # First, because these addresses are called most.
+    # First, because these addresses are the most frequent.
     path("api/v1/", include("approvals.api.rest.urls")),
     path("favicon.ico", views.favicon),
     path("manifest.webmanifest", installing.manifest, name="manifest"),
@@ -29,7 +29,10 @@ urlpatterns = [
     path("mcp", include("approvals.api.mcp.urls")),
 ]
 if apps.is_installed("chats"):
-    urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.protocols.urls"))]
+    urlpatterns += [
+        path("chats/", include("chats.urls")),
+        path("api/", include("chats.protocols.urls")),
+    ]
     urlpatterns.append(path("", include("chats.protocols.cedar.urls")))
 # Last, so that an unknown address, even one with a line break, gets our own page, also with DEBUG.
 urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.unknown_address))

@@ -1,84 +1,54 @@
-"""Pages that belong to no app: error pages, the icon, and the context of the navigation."""
+"""Pages outside the apps: error pages and the icon."""
 
 from __future__ import annotations
 
 import sys
 from http import HTTPStatus
-from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
-from django.utils.crypto import salted_hmac
-from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
 from approvals import http
-from approvals.access import permissions
-from approvals.access.standing import NOBODY
 from approvals.db import pool
-from approvals.queries.preferences import preferences_of
 from hitlsite.server.outages import unavailable
 
 WORDS = {
-    HTTPStatus.BAD_REQUEST: _("The request is invalid. Go back, reload the page, and try again."),
-    HTTPStatus.FORBIDDEN: _("You do not have permission to do this. Ask an administrator, or log in as another user."),
-    HTTPStatus.NOT_FOUND: _("Page not found. It may not exist, or you may not have access."),
-    HTTPStatus.INTERNAL_SERVER_ERROR: _("Something went wrong. The error was logged, and no recorded data was lost."),
+    HTTPStatus.BAD_REQUEST: _(
+        "The request is invalid. Go back, reload the page, and try again."
+    ),
+    HTTPStatus.FORBIDDEN: _(
+        "You do not have permission to do this. Ask an administrator, or log in as another user."
+    ),
+    HTTPStatus.NOT_FOUND: _(
+        "Page not found. It may not exist, or you may not have access."
+    ),
+    HTTPStatus.INTERNAL_SERVER_ERROR: _(
+        "Something went wrong. The error was logged, and no recorded data was lost."
+    ),
 }
 
 
-#: The translations of texts that scripts show.
-script_words = login_not_required(cache_control(max_age=3600)(JavaScriptCatalog.as_view()))
+#: Translations of texts that scripts show.
+script_words = login_not_required(
+    cache_control(max_age=3600)(JavaScriptCatalog.as_view())
+)
 
 
-#: The part of the product that a page belongs to, by the beginning of its address.
-SECTIONS = {
-    "requests": "inbox",
-    "workflows": "inbox",
-    "chats": "chats",
-    "audit": "audit",
-    "insights": "insights",
-}
-
-
-def navigation(request: HttpRequest) -> dict[str, Any]:
-    """Return the context of every page: the installed apps, the model provider, and how the person likes their pages."""
-    # Programs and people without a log-in have none.
-    standing = getattr(request, "standing", NOBODY)
-    return {
-        "standing": standing,
-        "preferences": SimpleLazyObject(lambda: getattr(request, "preferences", None) or preferences_of(request.user)),
-        "page_state": getattr(request, "state", None),
-        "section": SECTIONS.get(request.path.split("/")[1], ""),
-        "has_chats": apps.is_installed("chats"),
-        "provider": settings.HITL_PROVIDER,
-        "model": settings.HITL_MODEL,
-        "debug": settings.DEBUG,
-        "administers": permissions.may_administer(standing),
-        "decides_some": permissions.decides_some(standing),
-        # Of the audit page, which those whom scopes limit do not have.
-        "reads_record": permissions.reads_record(standing),
-        "session_mark": SimpleLazyObject(lambda: _mark_of(request)),
-    }
-
-
-def _mark_of(request: HttpRequest) -> str:
-    """Return what tells this session from the next one of the same browser, without saying its key."""
-    key = request.session.session_key or ""
-    return salted_hmac("hitlsite.session_mark", key, algorithm="sha256").hexdigest()[:16]
-
-
-def problem(request: HttpRequest, status: HTTPStatus, detail: str = "", code: str = "") -> HttpResponse:
+def problem(
+    request: HttpRequest, status: HTTPStatus, detail: str = "", code: str = ""
+) -> HttpResponse:
     """Return an error page, or its form for htmx and for API clients."""
-    return http.problem(request, status, detail or str(WORDS[status]), code or status.name.lower())
+    return http.problem(
+        request, status, detail or str(WORDS[status]), code or status.name.lower()
+    )
 
 
 @login_not_required
@@ -119,14 +89,20 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """For allauth's limits, all of which have the same window (ACCOUNT_RATE_LIMITS)."""
+    """Respond for allauth's rate limits, which all have the same window (ACCOUNT_RATE_LIMITS)."""
     seconds: int = settings.LIMIT_SECONDS
-    message = _("Too many attempts. Wait %(minutes)d minutes, then try again.") % {"minutes": seconds // 60}
-    response = problem(request, HTTPStatus.TOO_MANY_REQUESTS, message, "too_many_requests")
+    message = _("Too many attempts. Wait %(minutes)d minutes, then try again.") % {
+        "minutes": seconds // 60
+    }
+    response = problem(
+        request, HTTPStatus.TOO_MANY_REQUESTS, message, "too_many_requests"
+    )
     response.headers["Retry-After"] = str(seconds)
     return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    message = gettext("This form has expired or came from another site. Reload the page and try again.")
+    message = gettext(
+        "This form has expired or came from another site. Reload the page and try again."
+    )
     return problem(request, HTTPStatus.FORBIDDEN, message, "csrf")

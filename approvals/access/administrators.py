@@ -1,4 +1,4 @@
-"""When one administrator is not enough."""
+"""Check whether a change needs a second administrator."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from approvals.access.standing import Standing
 
 
 def needs_second(by: Standing) -> bool:
-    """Return whether another administrator has to confirm what this one loosens.
+    """Return whether another administrator has to confirm when `by` loosens something.
 
-    Superusers need none, because they can change every row in Django's admin.
+    Superusers do not need this, because they can change every row in Django's admin.
     """
-    return not (by.is_superuser or settings.HITL_ONE_ADMINISTRATOR) and _others_administer(by)
+    return not (
+        by.is_superuser or settings.HITL_ONE_ADMINISTRATOR
+    ) and _others_administer(by)
 
 
 def administrators() -> QuerySet[User]:
-    """Return everyone who has the right to administer, deactivated people included."""
+    """Return all users with the right to administer, deactivated ones included."""
     return User.objects.filter(Q(is_superuser=True) | holds(ADMINISTER, "pk"))
 
 
 def _others_administer(by: Standing) -> bool:
-    """Return whether someone else has the right to administer.
+    """Return whether anyone else has the right to administer.
 
-    Deactivated people count: otherwise an administrator could deactivate the others, and then loosen everything alone.
+    Deactivated people count: otherwise an administrator could deactivate the others and then loosen everything alone.
     """
     return administrators().exclude(pk=by.pk).exists()

@@ -1,4 +1,4 @@
-"""Who has claimed a waiting request, whom it is assigned to, and what a person may do about that."""
+"""Claims and assignments of waiting requests, and a viewer's actions on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from approvals.access import permissions
 from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest
 
-#: A claim ends after this time without activity of the person who made it.
+#: A claim lapses after this time without activity of its owner.
 LAPSES = timedelta(minutes=15)
 
 
@@ -23,7 +23,7 @@ class Holder:
     mine: bool = False
     lapses_at: datetime | None = None
     assigned: str = ""
-    #: The display names that belong to `name` and `assigned`.
+    #: The display names of `name` and `assigned`.
     display: str | None = None
     assigned_display: str = ""
     assigned_to_me: bool = False
@@ -36,7 +36,7 @@ NOBODY = Holder()
 
 
 def claimant(request: ApprovalRequest, now: datetime) -> int | None:
-    """Return the id of the user who has claimed it, unless the claim has lapsed."""
+    """Return the id of the user with the current claim; None if there is none or it has lapsed."""
     at = request.claimed_at
     return request.claimed_by_id if at is not None and at > now - LAPSES else None
 
@@ -45,7 +45,9 @@ def assignee_name(request: ApprovalRequest) -> str:
     return request.assigned_to.get_username() if request.assigned_to else ""
 
 
-def holder_for(viewer: Standing, request: ApprovalRequest, *, refusal: str = "") -> Holder:
+def holder_for(
+    viewer: Standing, request: ApprovalRequest, *, refusal: str = ""
+) -> Holder:
     held = claimant(request, timezone.now()) if request.pending else None
     at = request.claimed_at if held is not None else None
     return Holder(
@@ -55,7 +57,8 @@ def holder_for(viewer: Standing, request: ApprovalRequest, *, refusal: str = "")
         assigned=assignee_name(request),
         display=request.claimed_display,
         assigned_display=request.assigned_to.first_name if request.assigned_to else "",
-        assigned_to_me=request.assigned_to_id is not None and request.assigned_to_id == viewer.pk,
+        assigned_to_me=request.assigned_to_id is not None
+        and request.assigned_to_id == viewer.pk,
         may_take=request.pending and permissions.may_close(viewer, request),
         version=f"{request.status}-{held}-{at.timestamp() if at else ''}-{request.assigned_to_id}",
         refusal=refusal,

@@ -1,42 +1,120 @@
-"""Identify who calls an address for programs (`/api/`, `/chat`).
+"""Identify the callers of addresses for programs (`/api/`, `/chat`).
 
-A caller sends an API key or a client token as Bearer, or the session of a browser (with CSRF).
+A caller sends an API key or a client token as Bearer, or a browser session (with CSRF). This module defines the formats and
+scopes of both and finds the key behind a Bearer token.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.core import signing
+from django.db import transaction
+from django.db.models import CharField, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access import keys, rate_limits
-from approvals.access.sessions import encrypt_session, user_of, user_of_encrypted_session
-from approvals.access.standing import Standing, standing_of
+from approvals.access import rate_limits
+from approvals.access.sessions import (
+    encrypt_session,
+    user_of,
+    user_of_encrypted_session,
+)
+from approvals.access.standing import (
+    Standing,
+    standing_of,
+    standing_with,
+    with_standing,
+)
+from approvals.db.prepared import Parameter, Prepared
+from approvals.db.transactions import async_commit
 from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
 from approvals.models.actors import Actor, KeyActor, SessionActor
 from approvals.models.keys import ApiKey, live
 
-ALL = frozenset(keys.SCOPES)
-#: Scopes that a client token can have. It can read no audit log.
+#: The format of keys from `create_key`.
+KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
+SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
+DEFAULT_SCOPES = ("ask", "read")
+#: Prefix of the scope of a key's requests; the id of the key follows.
+KEY_SCOPE = "key:"
+#: Prefix of the scope of requests made through the API with a browser session.
+USER_SCOPE = "user:"
+#: Precision of a key's last use.
+USE_INTERVAL = timedelta(minutes=1)
+ALL = frozenset(SCOPES)
+#: Possible scopes of a client token. It cannot read the audit log.
 TOKEN_SCOPES = frozenset({"ask", "read", "decide"})
-TOKEN_SECONDS, MAX_TOKEN_SECONDS = 900, 3600
+TOKEN_SECONDS = 900
+MAX_TOKEN_SECONDS = 3600
 _TOKEN_PREFIX = "ppt_"  # noqa: S105 - a prefix, not a token
 _signer = signing.Signer(salt="approvals.client-token")
 
 
+#: The key of a token, with its owner and their rights.
+_LIVE: Prepared[ApiKey] = Prepared(
+    lambda: with_standing(
+        ApiKey.objects.select_related("user").filter(
+            live(), prefix=Parameter("prefix", CharField())
+        ),
+        OuterRef("user"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveKey:
+    """A valid key, and the standing of its user."""
+
+    key: ApiKey
+    standing: Standing
+
+
+def find_key(text: str) -> LiveKey | None:
+    """Return the valid key of a Bearer token; None if it is unknown, revoked or expired, or its user is inactive."""
+    # Other formats are not looked up: they may hold characters that databases reject.
+    shape = KEY.fullmatch(text)
+    if shape is None:
+        return None
+    key = _LIVE.first(prefix=shape["prefix"])
+    if (
+        key is None
+        or not key.user.is_active
+        or not secrets.compare_digest(key.secret_hash, hash_of(text))
+    ):
+        return None
+    return LiveKey(key, standing_with(key, key.user_id, by_key=True))
+
+
+def record_use(key: ApiKey) -> None:
+    """Store when a key was last used, to the minute: a busy client must not cost one write per request."""
+    now = timezone.now()
+    if key.last_used_at is not None and now - key.last_used_at <= USE_INTERVAL:
+        return
+    with transaction.atomic():
+        # If this write is lost, the next use of the key repeats it.
+        async_commit()
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
+
+
+def hash_of(text: str) -> str:
+    """Return the stored hash of a key. A fast hash is enough: the secret holds 256 random bits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Whom a call acts for, what they may do, and how far the call goes.
+    """The user behind a call, with their rights and the limits of the call.
 
-    `confined_to` is the id of the one chat for which a client token works.
+    `confined_to` is the id of the only chat that a client token may use.
     """
 
     user: User
@@ -44,9 +122,9 @@ class Caller:
     scopes: frozenset[str]
     key: ApiKey | None = None
     confined_to: str | None = None
-    #: The key of the browser's session, if the caller is known by one.
+    #: The key of the browser session, if the caller was identified by one.
     session_key: str = field(default="", repr=False)
-    #: The key of the session that has made the client token, and when the token ends, if the caller has one.
+    #: For a client token: the key of the session that created it, and its expiry.
     token_session: str = field(default="", repr=False)
     token_until: datetime | None = None
     #: Whether the call was counted against the limit on asking.
@@ -58,15 +136,19 @@ class Caller:
 
     @property
     def actor(self) -> Actor:
-        """Who decides, asks or comments: the key if there is one, else the user in a browser."""
+        """The author of decisions, requests and comments: the key if there is one, else the user in a browser."""
         if self.key is not None:
             return KeyActor(self.user, self.key, self.token_until)
-        return SessionActor(self.user, self.session_key or self.token_session, self.token_until)
+        return SessionActor(
+            self.user, self.session_key or self.token_session, self.token_until
+        )
 
     @property
     def scope(self) -> str:
         """The scope of the caller's requests and workflows, so that ids of two keys never collide."""
-        return f"{keys.KEY_SCOPE}{self.key.pk}" if self.key else f"{keys.USER_SCOPE}{self.user.pk}"
+        return (
+            f"{KEY_SCOPE}{self.key.pk}" if self.key else f"{USER_SCOPE}{self.user.pk}"
+        )
 
     def require(self, scope: str) -> None:
         """Raise ScopeMissing unless the key or token has this scope."""
@@ -77,7 +159,7 @@ class Caller:
 class MachineMiddleware:
     """Set `caller` on every request to an address for programs; None if the caller is unknown.
 
-    With a Bearer token, cookies are ignored, so CSRF cannot matter.
+    With a Bearer token, cookies are ignored, so CSRF is not an issue.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -87,7 +169,7 @@ class MachineMiddleware:
         if is_for_machines(request.path):
             caller = self._caller(request)
             request.caller = caller  # type: ignore[attr-defined]
-            # Without a token the caller is known by a cookie, which a page of another site could make a browser send.
+            # Without a token the caller is identified by a cookie, which another site's page could make the browser send.
             by_cookie = caller is not None and not has_token(request)
             request._dont_enforce_csrf_checks = not by_cookie  # type: ignore[attr-defined]
         return self.get_response(request)
@@ -104,23 +186,25 @@ class MachineMiddleware:
 
 
 def _by_session(user: User, session_key: str) -> Caller:
-    return Caller(user=user, standing=standing_of(user), scopes=ALL, session_key=session_key)
+    return Caller(
+        user=user, standing=standing_of(user), scopes=ALL, session_key=session_key
+    )
 
 
 def is_for_machines(path: str) -> bool:
-    """Return whether an address is for programs, so that no browser shows its response."""
+    """Return whether an address is for programs, so that no browser displays its response."""
     return re.match(settings.MACHINE_URLS_REGEX, path) is not None
 
 
 def has_token(request: HttpRequest) -> bool:
-    """Return whether this is a call of a program with a token, valid or not, so that cookies do not count."""
+    """Return whether this call has a Bearer token, valid or not, so that cookies are ignored."""
     return is_for_machines(request.path) and _token_of(request) is not None
 
 
 def refusal_for_unknown(request: HttpRequest) -> Refusal:
-    """Return why a request without a valid key, token or session is refused.
+    """Return the refusal of a request without a valid key, token or session.
 
-    A wrong key counts against its address. Valid keys from the same address are never refused for it.
+    A wrong key counts against its client address. Valid keys from the same address are still accepted.
     """
     token = _token_of(request)
     try:
@@ -129,11 +213,15 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
             rate_limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
     except rate_limits.TooMany as refusal:
         return refusal
-    return NotAuthenticated(_("This key or token is mistyped, expired or revoked. Send a valid one.") if token else "")
+    return NotAuthenticated(
+        _("This key or token is mistyped, expired or revoked. Send a valid one.")
+        if token
+        else ""
+    )
 
 
 def caller_of(request: HttpRequest) -> Caller:
-    """Return who calls. NotAuthenticated."""
+    """Return the caller. Raise NotAuthenticated."""
     caller = getattr(request, "caller", None)
     if not isinstance(caller, Caller):
         raise NotAuthenticated
@@ -142,13 +230,13 @@ def caller_of(request: HttpRequest) -> Caller:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The credentials of a request, for a long response that checks them again."""
+    """The credentials of a request, kept by a long response to check them again."""
 
     token: str | None
     session_key: str | None
 
     def caller(self) -> Caller | None:
-        """Return the caller as of now; None once the key is revoked or expired, the token expired or the session over."""
+        """Return the caller as of now; None after the key or token was revoked or expired, or the session ended."""
         if self.token is not None:
             return caller_by_token(self.token)
         user = user_of(self.session_key) if self.session_key else None
@@ -168,18 +256,20 @@ def caller_by_token(token: str) -> Caller | None:
     """Return the caller behind a Bearer token; None if it is unknown, revoked or expired."""
     if token.startswith(_TOKEN_PREFIX):
         return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
-    live_key = keys.find_key(token)
+    live_key = find_key(token)
     if live_key is None:
         return None
     key = live_key.key
-    keys.record_use(key)
-    return Caller(user=key.user, standing=live_key.standing, scopes=key.allowed_scopes, key=key)
+    record_use(key)
+    return Caller(
+        user=key.user, standing=live_key.standing, scopes=key.allowed_scopes, key=key
+    )
 
 
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:
-    """Return a token for one chat of the caller, for a browser that must not hold a key.
+    """Return a token for one of the caller's chats, for a browser that must not hold a key.
 
-    It has no scope that its maker lacks, and ends with the key or the session that made it.
+    It has only scopes of its creator, and ends with the key or session that created it.
     """
     scopes = sorted(caller.scopes & TOKEN_SCOPES)
     made = {
@@ -188,7 +278,9 @@ def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -
         "scopes": scopes,
         "until": timezone.now().timestamp() + seconds,
         "key": caller.key.pk if caller.key else None,
-        "session": encrypt_session(caller.session_key, caller.user) if caller.by_session else None,
+        "session": encrypt_session(caller.session_key, caller.user)
+        if caller.by_session
+        else None,
     }
     return _TOKEN_PREFIX + _signer.sign_object(made, compress=True)
 
@@ -200,7 +292,8 @@ def _by_client_token(text: str) -> Caller | None:
         return None
     if made["until"] < timezone.now().timestamp():
         return None
-    session_key, user = "", None
+    session_key = ""
+    user = None
     if session := made.get("session"):
         session_key, user = user_of_encrypted_session(session, made["user"])
     else:
@@ -210,7 +303,7 @@ def _by_client_token(text: str) -> Caller | None:
         return None
     scopes = frozenset(made["scopes"])
     if key is not None:
-        # The key may have been narrowed since it made the token.
+        # The key may have lost scopes since it created the token.
         scopes &= frozenset(key.scopes)
     until = datetime.fromtimestamp(made["until"], UTC)
     return Caller(

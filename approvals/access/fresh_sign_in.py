@@ -1,4 +1,4 @@
-"""Decisions that need someone who has just logged in, in a browser."""
+"""A recent log-in, where the terms of a request require one of whoever decides it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,38 @@ from approvals.states import OWN_PAGES, Door
 
 
 class SignInAgain(DecideOnPage):
-    """Whoever decides it must have logged in a short time ago, in a browser; `here` if this came from one."""
+    """The decision requires a recent log-in in a browser; `here` if the call came from one."""
 
     code = "sign_in_again"
 
     def __init__(self, request: ApprovalRequest, *, here: bool) -> None:
-        again = _("This request needs a fresh log-in. Log in again to decide it. Nothing was decided.")
-        elsewhere = _("This request needs a fresh log-in. Decide it on its own page in Pausepoint:")
+        again = _(
+            "This request needs a fresh log-in. Log in again to decide it. Nothing was decided."
+        )
+        elsewhere = _(
+            "This request needs a fresh log-in. Decide it on its own page in Pausepoint:"
+        )
         super().__init__(elsewhere, request)
         if here:
             self.args = (again,)
 
 
 def signed_in_at(session: SessionBase) -> datetime | None:
-    """Return when someone last proved in this session who they are, as allauth records it; None if that is not known."""
+    """Return when the person of this session last authenticated, as recorded by allauth; None if unknown."""
     records = session.get("account_authentication_methods")
-    moments = [each.get("at") for each in records if isinstance(each, dict)] if isinstance(records, list) else []
+    moments = (
+        [each.get("at") for each in records if isinstance(each, dict)]
+        if isinstance(records, list)
+        else []
+    )
     seconds = [moment for moment in moments if isinstance(moment, int | float)]
     return datetime.fromtimestamp(max(seconds), UTC) if seconds else None
 
 
-def require_fresh_sign_in(request: ApprovalRequest, at: datetime | None, via: Door) -> None:
-    """Raise SignInAgain if the terms want a fresh log-in, and `at` is not a short time ago."""
+def require_fresh_sign_in(
+    request: ApprovalRequest, at: datetime | None, via: Door
+) -> None:
+    """Raise SignInAgain if the terms require a recent log-in and `at` is too old."""
     if not terms_of(request.terms).fresh_sign_in:
         return
     lasts = timedelta(seconds=settings.HITL_FRESH_SIGN_IN)

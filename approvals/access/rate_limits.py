@@ -1,7 +1,7 @@
-"""Rate limits: a caller may use the share of a minute at once, and it refills evenly.
+"""Rate limits: a caller may use a minute's share at once, and it refills evenly.
 
-Each process counts in its own memory, so counting costs no database statement. A restart resets the counters, and with
-N web processes a caller gets at most N times the limit.
+Each process counts in memory, so counting costs no database statement. A restart resets the counters, and with N web
+processes a caller gets at most N times the limit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from django.utils.translation import ngettext
 from approvals.exceptions import Refusal
 
 WINDOW = 60.0
-#: Callers that are remembered. Beyond that, the least recent are forgotten first.
+#: Maximum number of callers remembered; the least recent are forgotten first.
 REMEMBERED = 10_000
 
 
 class TooMany(Refusal):
-    """The caller exceeds a rate limit; after `seconds` it may try again."""
+    """The caller exceeds a rate limit and may try again after `seconds`."""
 
     code = "too_many"
     status = 429
@@ -43,17 +43,18 @@ class TooMany(Refusal):
 
 
 class Limit:
-    """Limits one kind of call with GCRA, which stores one number per caller: when its share is full again."""
+    """A limit on one kind of call by GCRA, which stores one number per caller: the time when its share is full again."""
 
     def __init__(self) -> None:
         self._whole_at: OrderedDict[str, float] = OrderedDict()
         self._lock = threading.Lock()
 
     def count(self, who: str, a_minute: int) -> None:
-        """Count one more call. Raise TooMany if that exceeds the limit; a refused call is not counted. 0 means no limit."""
+        """Count a call. Raise TooMany if it exceeds the limit; a refused call is not counted. 0 means no limit."""
         if not a_minute:
             return
-        now, each = monotonic(), WINDOW / a_minute
+        now = monotonic()
+        each = WINDOW / a_minute
         with self._lock:
             whole_at = max(self._whole_at.get(who, now), now) + each
             wait = whole_at - now - WINDOW
@@ -71,9 +72,9 @@ wrong_keys = Limit()
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the client's address as the trusted proxies report it, else the peer's; empty where there is none."""
+    """Return the client's address as reported by the trusted proxies, else the peer's; empty if there is none."""
     peer = _address(request.META.get("REMOTE_ADDR", ""))
-    # Each trusted proxy appends the address it was called from; a client can invent everything before that.
+    # Each trusted proxy appends its client's address; a client can forge everything before that.
     forwarded = request.headers.get("X-Forwarded-For", "").split(",")
     if 0 < settings.TRUSTED_PROXIES <= len(forwarded):
         return _address(forwarded[-settings.TRUSTED_PROXIES].strip()) or peer
@@ -85,10 +86,10 @@ def _address(text: str) -> str:
         address = ip_address(text)
     except ValueError:
         return ""
-    # An IPv4 address that came over an IPv6 socket: left as it is, all of them would count as one network.
+    # Unwrap IPv4 addresses in IPv6 form; otherwise all of them would count as one network.
     return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def network_of(address: str) -> str:
-    """Return what one customer has: an IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the network of one customer: an IPv4 address, or the /64 network of an IPv6 address."""
     return str(ip_network((address, 64), strict=False)) if ":" in address else address

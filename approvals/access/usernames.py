@@ -1,4 +1,4 @@
-"""Which names people may have: those that no one mistakes for the name of someone else."""
+"""Validate names of people, so that no name can be mistaken for someone else's."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from approvals.text.confusables import describe_letter, foreign_letters, skeleton
-from approvals.text.names import full_name
+from approvals.text.names import describe_letter, foreign_letters, full_name, skeleton
 from approvals.text.text import INVISIBLE
 
-#: The display name is Django's first name: every read of a user has it. It stands in rows, so it is shorter than it could be.
+#: Maximum length. The display name is Django's first name, which every read of a user has; rows have little room for it.
 MAX_DISPLAY_NAME = 60
-#: What may stand between the letters of a display name. Without @ and brackets, it cannot pretend to contain a username.
+#: Characters allowed between the letters of a display name. Without @ and brackets, it cannot fake a username.
 PUNCTUATION = " .,'\u2019-\u00b7"
-#: What the pages and the record call something that is no person, or a whole role, without spaces: in English and German.
+#: Names that pages and the record use for non-persons and whole roles, without spaces, in English and German.
 NO_PERSON = frozenset({
     *("system", "thesystem", "policy", "thepolicy", "rule", "therule", "grant", "thegrant", "deadline", "thedeadline"),
     *("pausepoint", "apikey", "noone", "nobody", "everyone", "anyone", "regelwerk", "dasregelwerk", "regel"),
@@ -28,21 +27,25 @@ ROLES = frozenset({
 })  # fmt: skip
 #: Digits that are read as letters, and the letter that looks like l in capitals.
 _READ_AS = str.maketrans({"i": "l", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b"})
-#: More marks on one letter than any language needs, which would cover the lines above it.
-_STACKED = re.compile(r"(?:[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]){3}")
+#: More combining marks on one letter than any language needs; they would cover the lines above.
+_STACKED = re.compile(
+    r"(?:[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]){3}"
+)
 
 
 def shown_person(person: User) -> str:
-    """Return how a person is shown, such as “Bob Miller (@bob)”."""
+    """Return a person's name for display, such as “Bob Miller (@bob)”."""
     return full_name(person.first_name, person.get_username())
 
 
 def validate_new_username(name: str) -> None:
-    """Raise ValidationError for a name that reads like another one; whoever has such a name already keeps it."""
+    """Raise ValidationError for a new name that reads like another one; existing names stay valid."""
     if User.objects.filter(username=name).exists():
         return
     if INVISIBLE.search(name):
-        raise ValidationError(_("The username contains an invisible character."), code="lookalike")
+        raise ValidationError(
+            _("The username contains an invisible character."), code="lookalike"
+        )
     if letters := foreign_letters(name):
         listed = ", ".join(map(describe_letter, letters))
         raise ValidationError(
@@ -51,31 +54,45 @@ def validate_new_username(name: str) -> None:
             params={"letters": listed},
         )
     if _read(name) in {*map(_read, NO_PERSON)}:
-        raise ValidationError(_("This name is reserved. Choose another one."), code="reserved")
-    look, bare = _look(name), _bare(name)
-    for taken, display_name in User.objects.values_list("username", "first_name").iterator():
-        # Names that differ in upper and lower case only are told so elsewhere.
+        raise ValidationError(
+            _("This name is reserved. Choose another one."), code="reserved"
+        )
+    look = _look(name)
+    bare = _bare(name)
+    for taken, display_name in User.objects.values_list(
+        "username", "first_name"
+    ).iterator():
+        # Names that differ only in case are reported elsewhere.
         alike = taken.casefold() != name.casefold() and _look(taken) == look
         if alike or (display_name and _bare(display_name) == bare):
             raise ValidationError(
-                _("The username looks like an existing one: %(taken)s"), code="lookalike", params={"taken": taken}
+                _("The username looks like an existing one: %(taken)s"),
+                code="lookalike",
+                params={"taken": taken},
             )
 
 
 def clean_display_name(text: str) -> str:
-    """Return a display name with single spaces, and with each letter written in one way."""
+    """Return a display name with single spaces and normalized letters."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def validate_display_name(name: str, person: User) -> None:
-    """Raise ValidationError for a display name that could mislead, or that reads like a name of someone else."""
+    """Raise ValidationError for a display name that could mislead, or that reads like someone else's name."""
     if not name:
         return
     if len(name) > MAX_DISPLAY_NAME:
         message = _("Use at most %(most)d characters.")
-        raise ValidationError(message, code="max_length", params={"most": MAX_DISPLAY_NAME})
-    if not all(map(_may_be_in_display_name, name)) or _STACKED.search(unicodedata.normalize("NFD", name)):
-        raise ValidationError(_("Use only letters, digits, spaces, and these characters: . , ' -"), code="characters")
+        raise ValidationError(
+            message, code="max_length", params={"most": MAX_DISPLAY_NAME}
+        )
+    if not all(map(_may_be_in_display_name, name)) or _STACKED.search(
+        unicodedata.normalize("NFD", name)
+    ):
+        raise ValidationError(
+            _("Use only letters, digits, spaces, and these characters: . , ' -"),
+            code="characters",
+        )
     if not any(map(str.isalpha, name)):
         raise ValidationError(_("Use at least one letter."), code="characters")
     if letters := foreign_letters(name):
@@ -83,11 +100,21 @@ def validate_display_name(name: str, person: User) -> None:
         message = _("The name mixes letters of different alphabets: %(letters)s")
         raise ValidationError(message, code="lookalike", params={"letters": listed})
     read = _read(name)
-    if read in {*map(_read, NO_PERSON | ROLES)} and read != _read(person.get_username()):
-        raise ValidationError(_("This name is reserved. Choose another one."), code="reserved")
+    if read in {*map(_read, NO_PERSON | ROLES)} and read != _read(
+        person.get_username()
+    ):
+        raise ValidationError(
+            _("This name is reserved. Choose another one."), code="reserved"
+        )
     others = User.objects.exclude(pk=person.pk).values_list("username", "first_name")
-    if any(read in {_read(username), _read(display_name)} for username, display_name in others.iterator()):
-        raise ValidationError(_("This looks like the name of someone else. Choose another one."), code="lookalike")
+    if any(
+        read in {_read(username), _read(display_name)}
+        for username, display_name in others.iterator()
+    ):
+        raise ValidationError(
+            _("This looks like the name of someone else. Choose another one."),
+            code="lookalike",
+        )
 
 
 def _may_be_in_display_name(character: str) -> bool:
@@ -96,15 +123,15 @@ def _may_be_in_display_name(character: str) -> bool:
 
 
 def _look(name: str) -> str:
-    """Return what names that look alike have in common, in whatever case they are written."""
+    """Return the form that names which look alike share, regardless of case."""
     return skeleton(skeleton(name).casefold())
 
 
 def _read(name: str) -> str:
-    """Return the same for names that people could read as one another, as `Adm1n` is read as Admin."""
+    """Return the form that names which read alike share, as `Adm1n` reads as Admin."""
     return _bare(name).translate(_READ_AS)
 
 
 def _bare(name: str) -> str:
-    """Return the same for names that differ in their spaces and punctuation only."""
+    """Return the form that names which differ only in spaces and punctuation share."""
     return "".join(filter(str.isalnum, _look(name)))

@@ -1,4 +1,4 @@
-"""Who sees the same rows, so that pages of several people can share what was read for one of them."""
+"""Group people who see the same rows, so that their pages can share the rows read for one of them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from approvals.access.standing import Standing
 
 
 def visibility_key(viewer: Standing) -> int | None:
-    """Return None for everyone who sees all requests, else the person's id: equal keys see equal rows."""
+    """Return None for people who see all requests, else the person's id: equal keys see equal rows."""
     return None if sees_everything(viewer) else viewer.pk
 
 
 def viewer_key(viewer: Standing, named: Collection[int | None]) -> Hashable:
-    """Return a key that is equal for people to whom requests look the same.
+    """Return a key that is equal for people who see a request in the same way.
 
-    These are all who see every request, have the same rights, and are not among `named`, the people whom the requests name.
+    They see every request, have the same rights, and are not in `named`, the people named by the request.
     """
     if viewer.pk in named or not sees_everything(viewer):
         return "person", viewer.pk

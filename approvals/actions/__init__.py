@@ -1,14 +1,19 @@
 """The code that writes rows, one function per action; pages, APIs and background jobs call these.
 
-`asking` creates requests and `attachments` stores their files, `deciding` and `expiring` end them, `closing` ends workflows
-and stores results; `assigning`, `commenting` and `lists` are for people, `resuming` for the programs that asked;
-`secrets`, `logins`, `processes` and `pruning` for operators. What administrators do is in `approvals.administration`.
+`asking` creates requests and `attachments` stores their files, `deciding` and `expiring` end them, `closing` ends workflows and
+stores results; `assigning`, `commenting` and `lists` are for people, `resuming` for requesting programs; `secrets`, `logins`,
+`processes` and `pruning` for operators. Administrators' actions are in `approvals.administration`.
 
-All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
+All writes of one action are one transaction. Signals and notifications are sent after its commit, and a failure of one never
 turns a recorded decision into an error.
 """
 
-from approvals.actions.asking import AskOutcome, ask_for_client, open_workflow, request_approval
+from approvals.actions.asking import (
+    AskOutcome,
+    ask_for_client,
+    open_workflow,
+    request_approval,
+)
 from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.attachments import (
     due_attachments,
@@ -16,9 +21,20 @@ from approvals.actions.attachments import (
     old_attachments,
     prune_attachments,
 )
-from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
+from approvals.actions.closing import (
+    ReportedResult,
+    close_workflow,
+    end_workflow,
+    report_result,
+)
 from approvals.actions.commenting import comment
-from approvals.actions.deciding import Seen, cancel, cancel_requests, decide, settle
+from approvals.actions.deciding import (
+    EarlyFacts,
+    cancel,
+    cancel_requests,
+    decide,
+    settle,
+)
 from approvals.actions.decisions.writes import Outcome
 from approvals.actions.expiring import expire, expire_free
 from approvals.actions.locking import lock_workflow
@@ -40,7 +56,11 @@ from approvals.actions.resuming import (
     renew_resume,
     take_resume,
 )
-from approvals.actions.secrets import create_signing_secret, end_old_signing_secrets, reveal_secret
+from approvals.actions.secrets import (
+    create_signing_secret,
+    end_old_signing_secrets,
+    reveal_secret,
+)
 from approvals.actions.upkeep.processes import record_heartbeat, remove_process
 from approvals.actions.upkeep.pruning import (
     old_absences,
@@ -55,9 +75,9 @@ from approvals.actions.upkeep.pruning import (
 
 __all__ = [
     "AskOutcome",
+    "EarlyFacts",
     "Outcome",
-    "Result",
-    "Seen",
+    "ReportedResult",
     "ToolResult",
     "ask_for_client",
     "assign",

@@ -1,7 +1,7 @@
-"""Changes that wait for a second administrator, and the record of those that one administrator made alone.
+"""Changes that need a second administrator, and the record of those that one administrator made alone.
 
-An action that loosens something asks `needs_second` first. Either it requests the change here, or it makes it and records that
-no second administrator has seen it. `approvals.administration.changes` confirms and withdraws what waits.
+An action that loosens something calls `needs_second` first. It then either requests the change here, or makes it and records that
+it had no second administrator. `approvals.administration.changes` confirms and withdraws pending changes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from approvals.states import Door
 
 Kind = PendingChange.Kind
 
-#: What is said of the access of a person is on record with what else was changed about them.
-OF_PEOPLE = frozenset({Kind.ROLES, Kind.EMAIL, Kind.LINK, Kind.RIGHTS, Kind.ROLE_TAKEN, Kind.TEAMS})
-#: What of a value is never recorded.
+#: Changes of people's access are recorded with the other changes of these people.
+OF_PEOPLE = frozenset(
+    {Kind.ROLES, Kind.EMAIL, Kind.LINK, Kind.RIGHTS, Kind.ROLE_TAKEN, Kind.TEAMS}
+)
+#: Members of a value that are never recorded.
 _UNRECORDED = frozenset({"secret_hash"})
 
 
@@ -36,16 +38,23 @@ def request_change(
     subject: str = "",
     before: Any = None,
 ) -> PendingChange:
-    """Let a change wait for another administrator, on record, and tell them; it replaces an earlier one of the same subject."""
-    requested = {"value": value, "before": before, "requested_by": by, "requested_at": timezone.now()}
-    change, _new = PendingChange.objects.update_or_create(person=person, kind=kind, subject=subject, defaults=requested)
+    """Request a change from another administrator, on record, and notify them; it replaces an earlier one of the same subject."""
+    requested = {
+        "value": value,
+        "before": before,
+        "requested_by": by,
+        "requested_at": timezone.now(),
+    }
+    change, _new = PendingChange.objects.update_or_create(
+        person=person, kind=kind, subject=subject, defaults=requested
+    )
     record_step(change, "requested", by=by, via=via)
     tell_administrators(change)
     return change
 
 
 def record_step(change: PendingChange, step: str, *, by: User, via: Door) -> None:
-    """Put on record that a change was requested, confirmed or withdrawn; versions of the policy have events of their own."""
+    """Record that a change was requested, confirmed or withdrawn; policy versions have events of their own."""
     if change.kind == Kind.POLICY:
         return
     requester = change.requested_by
@@ -64,8 +73,10 @@ def record_step(change: PendingChange, step: str, *, by: User, via: Door) -> Non
 
 
 def record_alone(kind: Kind, *, by: User, via: Door, **about: object) -> None:
-    """Put on record that one administrator has loosened something without a second one."""
-    audit.record("change.alone", SUBJECT, data={"of": kind.value, **about}, actor=by, via=via)
+    """Record that one administrator has loosened something without a second one."""
+    audit.record(
+        "change.alone", SUBJECT, data={"of": kind.value, **about}, actor=by, via=via
+    )
 
 
 def _recorded(value: Any) -> Any:

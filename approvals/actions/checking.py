@@ -1,4 +1,4 @@
-"""Whether an answer fits its request, and whether it repeats the one that was decided on. Pure."""
+"""Validate answers, and recognize repeats of the one that was decided on. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from django.utils.translation import gettext as _
 from approvals.asking import answered_files
 from approvals.asking.answers import ABSENT, Answer, to_choice
 from approvals.asking.digests import Digest, digest_for
-from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_text, same_json
+from approvals.db.canonical_json import (
+    MAX_VALUES,
+    NotCanonical,
+    canonical,
+    clean_text,
+    same_json,
+)
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision, Vote
 from approvals.models.actors import Actor
-from approvals.policy.terms import Reason, terms_of
+from approvals.policy.terms import MessageRule, terms_of
 from approvals.schema.check import names_people, schema_errors
 from approvals.states import ASKS, OWN_PAGES, VERDICTS, Door, Kind, Verdict
 from approvals.text.numbers import grouped
@@ -24,12 +30,12 @@ from approvals.text.translation import translated
 
 MAX_COMMENT = 5_000
 MAX_VALUE_BYTES = 250_000
-#: Clients that answer their own chat's questions in a shape of their own, which the tool that asked knows.
+#: Clients that answer their own chat's questions in a format of their own, which the asking tool knows.
 OWN_SHAPES = frozenset({Door.AI_SDK, Door.CEDAR})
 
 
 def cancellation(comment: str) -> Answer:
-    """Return what ends a request that a person cancels. Invalid if the comment is too long."""
+    """Return the answer that cancels a request. Raise Invalid if the comment is too long."""
     answer = Answer(Verdict.CANCEL, comment=clean_text(comment.strip()))
     if errors := _comment_errors(answer):
         raise Invalid(_("The decision is invalid."), errors)
@@ -37,11 +43,11 @@ def cancellation(comment: str) -> Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the check of an answer has to know, and the answer and its request do not say; all of it read where it counts.
+class AnswerFacts:
+    """Further facts for the check of an answer, read only where they matter.
 
-    `reason_required` says that settings want a message with this rejection, `problem_of_change` why the rules leave the changed
-    input to others. `people` are those of the usernames in the value that are of people; None if its schema names none.
+    `reason_required`: settings require a message with this rejection. `problem_of_change`: why the rules leave the changed input
+    to others. `people`: existing usernames among those in the value; None if its schema has no field for people.
     """
 
     reason_required: bool = False
@@ -49,14 +55,17 @@ class Known:
     people: Set[str] | None = None
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = AnswerFacts()
 
 
-def check(request: ApprovalRequest, answer: Answer, via: Door, known: Known) -> Answer:
-    """Return the answer as it may be stored. Invalid, naming each field that does not fit."""
+def check(
+    request: ApprovalRequest, answer: Answer, via: Door, known: AnswerFacts
+) -> Answer:
+    """Return the answer in the form to be stored. Raise Invalid, naming each wrong field."""
     if not is_possible(request, answer):
         raise Invalid(
-            _("“%(verdict)s” is not possible for this kind of request.") % {"verdict": answer.verdict.value},
+            _("“%(verdict)s” is not possible for this kind of request.")
+            % {"verdict": answer.verdict.value},
             {"verdict": _("is not possible for this kind of request")},
         )
     answer = normalize(request, answer, via)
@@ -74,45 +83,67 @@ def check(request: ApprovalRequest, answer: Answer, via: Door, known: Known) -> 
 
 
 def is_possible(request: ApprovalRequest, answer: Answer) -> bool:
-    """Return whether requests of this kind take this verdict."""
+    """Return whether the verdict is valid for this kind of request."""
     return answer.verdict in VERDICTS[Kind(request.kind)]
 
 
-def errors_of(request: ApprovalRequest, answer: Answer, via: Door, known: Known) -> dict[str, str]:
-    """Return what is wrong with the comment and the value of a normalized answer, by field."""
+def errors_of(
+    request: ApprovalRequest, answer: Answer, via: Door, known: AnswerFacts
+) -> dict[str, str]:
+    """Return the problems with the comment and the value of a normalized answer, by field."""
     errors = _comment_errors(answer)
     for name, value, wanted in (
         ("edited_input", answer.edited_input, answer.verdict == Verdict.EDIT),
         ("answer", answer.answer, answer.verdict == Verdict.RESPOND),
     ):
         if wanted != (value is not ABSENT):
-            errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
+            errors[name] = (
+                _("is missing") if wanted else _("is not allowed with this verdict")
+            )
         elif wanted:
-            errors |= _value_errors(request, name, value, via, known) | _file_errors(request, answer)
+            errors |= _value_errors(request, name, value, via, known) | _file_errors(
+                request, answer
+            )
     return errors
 
 
 def value_with_people(request: ApprovalRequest, answer: Answer) -> Any:
-    """Return the value of a normalized answer whose schema names people, if it is plain enough to look into; else ABSENT."""
-    value = {Verdict.EDIT: answer.edited_input, Verdict.RESPOND: answer.answer}.get(answer.verdict, ABSENT)
+    """Return the value of a normalized answer whose schema may name people, if it can be examined; else ABSENT."""
+    value = {Verdict.EDIT: answer.edited_input, Verdict.RESPOND: answer.answer}.get(
+        answer.verdict, ABSENT
+    )
     if value is ABSENT or not names_people(request.response_schema):
         return ABSENT
-    if (answer.verdict == Verdict.EDIT and not isinstance(value, dict)) or _size_problem(value) is not None:
+    plain = (
+        is_plain_input(value)
+        if answer.verdict == Verdict.EDIT
+        else _size_problem(value) is None
+    )
+    if not plain:
         return ABSENT
     return _as_described(request, answer.verdict, value)
 
 
+def is_plain_input(value: Any) -> bool:
+    """Return whether a changed input is an object that could be stored."""
+    return isinstance(value, dict) and _size_problem(value) is None
+
+
 def may_lack_reason(request: ApprovalRequest, answer: Answer) -> bool:
-    """Whether settings could want a message with this answer, which has none."""
+    """Return whether settings could require a message with this answer, which has none."""
     rejects = answer.verdict == Verdict.REJECT and request.kind == Kind.APPROVAL
-    return rejects and not _has_reason(answer) and not _terms_want_reason(request, answer)
+    return (
+        rejects and not _has_reason(answer) and not _terms_want_reason(request, answer)
+    )
 
 
-def needs_reason(request: ApprovalRequest, answer: Answer, known: Known) -> bool:
-    """Whether this is a decision without a message, where its terms, its tool or its priority ask for one."""
+def needs_reason(request: ApprovalRequest, answer: Answer, known: AnswerFacts) -> bool:
+    """Return whether the answer lacks a message that its terms, tool or priority require."""
     if _has_reason(answer) or request.kind in ASKS:
         return False
-    return _terms_want_reason(request, answer) or (may_lack_reason(request, answer) and known.reason_required)
+    return _terms_want_reason(request, answer) or (
+        known.reason_required and may_lack_reason(request, answer)
+    )
 
 
 def _has_reason(answer: Answer) -> bool:
@@ -125,28 +156,38 @@ def _terms_want_reason(request: ApprovalRequest, answer: Answer) -> bool:
     if not request.terms:
         return False
     reason = terms_of(request.terms).reason
-    return reason == Reason.ALWAYS or (reason == Reason.REJECTION and answer.verdict == Verdict.REJECT)
+    return reason == MessageRule.ALWAYS or (
+        reason == MessageRule.REJECTION and answer.verdict == Verdict.REJECT
+    )
 
 
 def _reason_missing(request: ApprovalRequest, answer: Answer) -> str:
     if answer.break_glass:
         return _("To decide this alone, write a message that says why.")
     if answer.verdict != Verdict.REJECT:
-        return _("A decision on this request needs a message to the agent. Write why you decide so.")
+        return _(
+            "A decision on this request needs a message to the agent. Write why you decide so."
+        )
     if request.tool_name:
-        message = _("A rejection of “%(tool)s” needs a message to the agent. Write why you reject it.")
+        message = _(
+            "A rejection of “%(tool)s” needs a message to the agent. Write why you reject it."
+        )
         return message % {"tool": request.tool_name}
-    return _("A rejection of this request needs a message to the agent. Write why you reject it.")
+    return _(
+        "A rejection of this request needs a message to the agent. Write why you reject it."
+    )
 
 
 def normalize(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
-    """Turn an edit that changes nothing into an approval, and a choice into the shape of all choices."""
+    """Turn an edit without changes into an approval, and a choice into the common form of choices."""
     if _is_choice(request, answer, via):
         try:
             return replace(answer, answer=to_choice(request, answer.answer))
         except Invalid:
             return answer
-    if answer.verdict == Verdict.EDIT and same_json(answer.edited_input, request.input):
+    if answer.verdict == Verdict.EDIT and same_json(
+        answer.edited_input, request.voted_input
+    ):
         return replace(answer, verdict=Verdict.APPROVE, edited_input=ABSENT)
     return answer
 
@@ -160,40 +201,73 @@ def approved_digest(request: ApprovalRequest, answer: Answer) -> Digest:
     """Return the digest of the input that may now run; empty unless this approves something."""
     if answer.verdict == Verdict.EDIT:
         return digest_for(request, answer.edited_input)
-    return Digest(request.input_digest if answer.verdict == Verdict.APPROVE else "", request.digest_salt)
+    return Digest(
+        request.input_digest if answer.verdict == Verdict.APPROVE else "",
+        request.digest_salt,
+    )
 
 
 def is_replay(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
-    """Return whether the same person or key has decided the same before; `answer` is normalized."""
+    """Return whether the same person or key has made the same decision before; `answer` is normalized."""
     decision = request.decision
-    if decision.verdict == Verdict.EXPIRE or (decision.by_id, decision.by_name) != (by.pk, by.get_username()):
+    if decision.verdict == Verdict.EXPIRE or (decision.by_id, decision.by_name) != (
+        by.pk,
+        by.get_username(),
+    ):
         return False
-    edited, response = (None if value is ABSENT else value for value in (answer.edited_input, answer.answer))
-    new, old = (answered_files.without_addresses(request.response_schema, each) for each in (response, decision.answer))
+    edited, response = (
+        None if value is ABSENT else value
+        for value in (answer.edited_input, answer.answer)
+    )
+    new, old = (
+        answered_files.without_addresses(request.response_schema, each)
+        for each in (response, decision.answer)
+    )
     stored = [decision.verdict, decision.comment, decision.edited_input, old]
     return same_json([answer.verdict.value, answer.comment, edited, new], stored)
 
 
 def is_same_vote(request: ApprovalRequest, answer: Answer, vote: Vote | None) -> bool:
-    """Return whether this is the vote that the same person gave on a request that has ended since; `answer` is normalized."""
+    """Return whether this repeats the same person's vote on a request that has ended since; `answer` is normalized."""
     if vote is None:
         return False
     verdict = Verdict.REJECT if answer.verdict == Verdict.REJECT else Verdict.APPROVE
-    digest = approved_digest(request, answer).text if answer.verdict == Verdict.EDIT else request.voted_digest
-    return (vote.verdict, vote.comment, vote.digest) == (verdict, answer.comment, digest)
+    digest = (
+        approved_digest(request, answer).text
+        if answer.verdict == Verdict.EDIT
+        else request.voted_digest
+    )
+    return (vote.verdict, vote.comment, vote.digest) == (
+        verdict,
+        answer.comment,
+        digest,
+    )
 
 
 def too_late(decision: Decision) -> AlreadyDecided | Expired:
     """Return the refusal of an answer that comes after this decision."""
-    return Expired(decision) if decision.verdict == Verdict.EXPIRE else AlreadyDecided(decision)
+    return (
+        Expired(decision)
+        if decision.verdict == Verdict.EXPIRE
+        else AlreadyDecided(decision)
+    )
 
 
 def _comment_errors(answer: Answer) -> dict[str, str]:
     too_long = len(answer.comment) > MAX_COMMENT
-    return {"comment": _("is longer than %(most)s characters") % {"most": grouped(MAX_COMMENT)}} if too_long else {}
+    return (
+        {
+            "comment": _("is longer than %(most)s characters")
+            % {"most": grouped(MAX_COMMENT)}
+        }
+        if too_long
+        else {}
+    )
 
 
-def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door, known: Known) -> dict[str, str]:
+def _value_errors(
+    request: ApprovalRequest, name: str, value: Any, via: Door, known: AnswerFacts
+) -> dict[str, str]:
     problem = _size_problem(value)
     if problem is not None:
         return {name: problem}
@@ -201,12 +275,16 @@ def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door, kn
         return {name: _("must be a JSON object")}
     verdict = Verdict.RESPOND if name == "answer" else Verdict.EDIT
     described = _as_described(request, verdict, value)
-    errors = schema_errors(request.response_schema, described, plain=via in OWN_PAGES, people=known.people)
-    return {f"{name}.{path}" if path else name: message for path, message in errors.items()}
+    errors = schema_errors(
+        request.response_schema, described, plain=via in OWN_PAGES, people=known.people
+    )
+    return {
+        f"{name}.{path}" if path else name: message for path, message in errors.items()
+    }
 
 
 def _size_problem(value: Any) -> str | None:
-    """Return why a value is no JSON that could be stored; None if it is."""
+    """Return why a value cannot be stored as JSON; None if it can."""
     try:
         canonical(value, max_bytes=MAX_VALUE_BYTES, max_values=MAX_VALUES)
     except NotCanonical as error:
@@ -215,13 +293,19 @@ def _size_problem(value: Any) -> str | None:
 
 
 def _as_described(request: ApprovalRequest, verdict: Verdict, value: Any) -> Any:
-    """Return a value as the schema describes it: files by their names."""
+    """Return a value as described by the schema: files by their names."""
     if verdict == Verdict.RESPOND and request.kind in ASKS:
         return answered_files.with_names(request.response_schema, value)
     return value
 
 
 def _file_errors(request: ApprovalRequest, answer: Answer) -> dict[str, str]:
-    missing = answered_files.not_sent(request.response_schema, answer.answer, answer.files)
-    message = _("is not a file: choose one on the page of the request, or send its `name`, and its `content` in base64")
-    return {f"answer.{name}": message for name in missing} if request.kind in ASKS else {}
+    missing = answered_files.not_sent(
+        request.response_schema, answer.answer, answer.files
+    )
+    message = _(
+        "is not a file: choose one on the page of the request, or send its `name`, and its `content` in base64"
+    )
+    return (
+        {f"answer.{name}": message for name in missing} if request.kind in ASKS else {}
+    )

@@ -1,4 +1,4 @@
-"""End workflows, and record what became of approved calls, as the code that asked reports it."""
+"""End workflows, and record the results of approved calls that clients report."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from approvals.actions.decisions.writes import Outcome
 from approvals.actions.locking import lock_known_workflow, lock_visible_request
 from approvals.actions.results import ToolResult, record_other_input, record_tool_result
 from approvals.asking.answers import ABSENT
+from approvals.asking.calls import RequestOfCall
 from approvals.db.canonical_json import same_json
 from approvals.db.transactions import in_transaction
 from approvals.exceptions import Conflict, NotAllowed, NotApproved, OtherInput
@@ -26,13 +27,13 @@ from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.states import ENDED, Door, Kind, Status, WorkflowState
 
-#: Recorded as it is in every language, so that the audit log has one text for it.
+#: Recorded untranslated, so that the audit log has one text for it.
 WORKFLOW_ENDED = "The workflow has ended."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What an approved call did, as its client reports it: its output, or why it failed. `input_digest` is of what ran."""
+class ReportedResult:
+    """The reported result of an approved call: its output, or its error. `input_digest` is that of the executed input."""
 
     input_digest: str
     output: Any = ABSENT
@@ -40,47 +41,63 @@ class Result:
 
 
 def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
-    """End a workflow that waits for no one; a second end changes nothing."""
+    """End a workflow without pending requests; a second end changes nothing."""
     assert state in ENDED
     with in_transaction():
         none = {"urgency": None, "suspended_at": None}
-        if rows.END_WORKFLOW.run(pk=workflow.pk, state=state, ended_at=timezone.now(), **none):
+        if rows.END_WORKFLOW.run(
+            pk=workflow.pk, state=state, ended_at=timezone.now(), **none
+        ):
             publishing.notify(workflow)
 
 
-def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Door) -> bool:
-    """End a workflow and cancel what it still asks; False if it had ended like this before.
+def close_workflow(
+    workflow_id: int, *, state: WorkflowState, by: Actor, via: Door
+) -> bool:
+    """End a workflow and cancel its pending requests; return False if it had already ended in this state.
 
-    Conflict if it had ended in another state; NotAuthenticated, ScopeMissing.
+    Raise Conflict if it had ended in another state, NotAuthenticated or ScopeMissing.
     """
     assert state in ENDED
     with transaction.atomic():
-        workflow, cancelled = lock_known_workflow(workflow_id), 0
+        workflow = lock_known_workflow(workflow_id)
+        cancelled = 0
         read_again(by)
         known = workflow.ended
         if not known:
-            waiting = workflow.requests.filter(status=Status.PENDING).values_list("pk", flat=True)
-            cancelled = cancel_requests(list(waiting), by=by, via=via, comment=WORKFLOW_ENDED)
+            waiting = workflow.requests.filter(status=Status.PENDING).values_list(
+                "pk", flat=True
+            )
+            cancelled = cancel_requests(
+                list(waiting), by=by, via=via, comment=WORKFLOW_ENDED
+            )
             end_workflow(workflow, state=state)
             workflow.refresh_from_db()
         if cancelled:
-            # A workflow of one request has ended with that request; the state that its client gives counts.
+            # A workflow of one request has ended with it; the client's own state takes precedence.
             Workflow.objects.filter(pk=workflow_id).update(state=state)
         elif workflow.state != state:
-            raise Conflict(_("This workflow has already ended with the state %(state)s.") % {"state": workflow.state})
+            raise Conflict(
+                _("This workflow has already ended with the state %(state)s.")
+                % {"state": workflow.state}
+            )
     return not known
 
 
-def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, via: Door) -> Outcome:
-    """Record what an approved call did, once; `replayed` if the same was reported before.
+def report_result(
+    request_id: UUID, result: ReportedResult, *, scope: str, by: Actor, via: Door
+) -> Outcome:
+    """Record the result of an approved call, once; `replayed` if the same was reported before.
 
-    Only for the client (`scope`) that asked. NotFound, NotAllowed, NotApproved, OtherInput (another input ran than was
-    approved, which is recorded, but not as the result), Conflict (another result was reported before).
+    Only for the client (`scope`) that asked. Raise NotFound, NotAllowed, NotApproved, OtherInput (the executed input is not the
+    approved one, which is recorded, but not as the result), or Conflict (another result was reported before).
     """
     with transaction.atomic():
         request = lock_visible_request(request_id, by).request
         if request.scope != scope:
-            raise NotAllowed(_("Only the client that made this request can report its result."))
+            raise NotAllowed(
+                _("Only the client that made this request can report its result.")
+            )
         if request.kind != Kind.APPROVAL or request.status != Status.APPROVED:
             raise NotApproved(request)
         done = _tool_result(request, result)
@@ -88,24 +105,31 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
             replayed = not _record_result(request, done, by, via)
             return Outcome(request, request.decision, replayed=replayed)
         record_other_input(done, request, actor=by, via=via)
-    # Outside the transaction: what was just recorded has to stay.
+    # Outside the transaction, so that the record of it stays.
     raise OtherInput(request.decision.approved_digest)
 
 
-def _record_result(request: ApprovalRequest, done: ToolResult, by: Actor, via: Door) -> bool:
+def _record_result(
+    request: ApprovalRequest, done: ToolResult, by: Actor, via: Door
+) -> bool:
     subject = audit.subject_of(request, request.workflow)
     # A request outside any tool call counts as one of its own.
     subject = replace(subject, tool_call_id=subject.tool_call_id or str(request.pk))
     event = outbox.request_data(request, request.workflow)
-    if record_tool_result(done, subject, event=event, actor=by, via=via, request=request):
+    of_call = RequestOfCall.of(request, request.workflow)
+    if record_tool_result(
+        done, subject, event=event, actor=by, via=via, request=of_call
+    ):
         return True
     known = audit.find_recorded("tool.result", subject)
     if known is None or not same_json(known.data, done.data):
-        raise Conflict(_("A different result was already reported for this call."), str(request.pk))
+        raise Conflict(
+            _("A different result was already reported for this call."), str(request.pk)
+        )
     return False
 
 
-def _tool_result(request: ApprovalRequest, result: Result) -> ToolResult:
+def _tool_result(request: ApprovalRequest, result: ReportedResult) -> ToolResult:
     edited = request.decision.edited_input
     return ToolResult(
         state="failed" if result.output is ABSENT else "succeeded",

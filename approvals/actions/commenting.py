@@ -9,11 +9,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.actions.indexing import add_words
 from approvals.actions.lists.snoozing import end_snoozes
 from approvals.actions.locking import lock_visible_request
 from approvals.actions.publishing import publish_handling
+from approvals.actions.rows import added_words
 from approvals.db.canonical_json import clean_text
+from approvals.db.prepared_writes import write_together
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
@@ -25,9 +26,9 @@ from approvals.text.numbers import grouped
 
 
 def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComment:
-    """Add a comment to a request, also after it has ended, and notify whom it mentions; a claim of its author is prolonged.
+    """Add a comment to a request, even after its end, and notify the people it mentions; prolong a claim of its author.
 
-    NotFound, NotAllowed, Invalid (empty, or longer than MAX_TEXT characters).
+    Raise NotFound, NotAllowed or Invalid (empty, or longer than MAX_TEXT characters).
     """
     text = clean_text(text.strip())
     with transaction.atomic():
@@ -35,10 +36,16 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
         request = locked.request
         if not permissions.may_comment(locked.standing, request):
             raise NotAllowed(
-                _("You can read these comments, but only the owner and people who can decide can add one.")
+                _(
+                    "You can read these comments, but only the owner and people who can decide can add one."
+                )
             )
         if not text or len(text) > MAX_TEXT:
-            error = _("is longer than %(most)s characters") % {"most": grouped(MAX_TEXT)} if text else _("is empty")
+            error = (
+                _("is longer than %(most)s characters") % {"most": grouped(MAX_TEXT)}
+                if text
+                else _("is empty")
+            )
             raise Invalid(_("The comment could not be saved."), {"text": error})
         now = timezone.now()
         mentioned = mentioned_in(text, request, by)
@@ -51,12 +58,20 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
         if request.pending and locked.claimed_by_id == by.pk:
             changes["claimed_at"] = locked.now
         ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
-        add_words(request.pk, text)
+        write_together(added_words(request.pk, text))
         end_snoozes(request, by=by)
-        record = {"comment_id": stored.pk, "text": text} | ({"mentions": names} if names else {})
+        record = {"comment_id": stored.pk, "text": text} | (
+            {"mentions": names} if names else {}
+        )
         people = [person.pk for person in mentioned]
         publish_handling(
-            "request.commented", request, record=record, actor=by, via=via, people=people, comment=stored.pk
+            "request.commented",
+            request,
+            record=record,
+            actor=by,
+            via=via,
+            people=people,
+            comment=stored.pk,
         )
         if mentioned:
             notify_mentioned(request, mentioned, by=by.get_username())

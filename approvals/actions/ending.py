@@ -1,24 +1,25 @@
-"""End a request: its status, its one decision, and the count of its workflow. The only place that writes decisions."""
+"""End a request: its status, its one decision, and its workflow's counters. The only place that writes decisions."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError
 from django.db.models import Min
 from django.utils import timezone
 
 from approvals import signals
 from approvals.actions import checking, publishing, rows
-from approvals.actions.indexing import index_decision
-from approvals.actions.locking import Locked
+from approvals.actions.locking import LockedRequest
 from approvals.actions.publishing import publish_event
+from approvals.actions.rows import words_of_decision
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.transactions import after_commit
 from approvals.models import ApprovalRequest, Decision, Grant, Workflow
 from approvals.models.actors import Signatory
 from approvals.states import (
+    APPROVING,
     CLIENT,
     OUTCOMES,
     OWN_PAGES,
@@ -35,7 +36,7 @@ EVENTS = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"
 
 
 def end_request(
-    locked: Locked,
+    locked: LockedRequest,
     answer: Answer,
     *,
     by: Signatory | None,
@@ -45,33 +46,58 @@ def end_request(
 ) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction.
 
-    `absent` is for whom it is decided, if not in the right of `by`. `recounted` says that no one has acted now: who may vote has
-    changed, and `by` gave the last of the votes that decide it.
+    `absent` is the person on whose behalf `by` decides, if any. `recounted`: no one has acted now; the right to vote has
+    changed, and `by` gave the last of the deciding votes.
     """
-    # Not the time from before the lock: open pages ask for what has changed since they were made.
-    request, workflow, now = locked.request, locked.workflow, timezone.now()
+    # Not the time from before the lock: open pages ask for changes since they were rendered.
+    request = locked.request
+    workflow = locked.workflow
+    now = timezone.now()
     status = OUTCOMES[answer.verdict]
     assert status in TRANSITIONS[Status(request.status)]
-    if not rows.END_REQUEST.run(pk=request.pk, status=status, changed_at=now):
-        raise IntegrityError(f"request {request.pk} was decided behind its lock")
-    request.status, request.changed_at = status, now
+    behind = f"request {request.pk} was decided behind its lock"
+    request.status = status
+    request.changed_at = now
     _count_down(request, workflow, now)
     decision = decision_on(request, answer, by=by, via=via, at=now, absent=absent)
-    rows.DECISION.save(decision)
-    index_decision(request, decision)
-    event = EVENTS.get(answer.verdict, "request.decided")
-    record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
-    if absent is not None:
-        record["for"] = absent.get_username()
-    if answer.break_glass:
-        record |= {"break_glass": True}
+    changes = [
+        rows.END_REQUEST.of(
+            pk=request.pk, status=status, changed_at=now, otherwise=behind
+        ),
+        rows.counted(workflow),
+        rows.DECISION.of(decision),
+        *words_of_decision(request, decision),
+    ]
+    record = publishing.decision_record(decision) | _circumstances(answer, absent)
     if recounted:
-        record |= {"recounted": True}
+        record["recounted"] = True
     if request.halted:
-        record |= {"halted": True}
-    publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
-    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=via)
+        record["halted"] = True
+    publish_event(
+        EVENTS.get(answer.verdict, "request.decided"),
+        request,
+        workflow,
+        record=record,
+        actor=by,
+        via=via,
+        at=now,
+        changes=changes,
+    )
+    after_commit(
+        signals.decided.send_robust,
+        None,
+        request_id=request.pk,
+        source=workflow.source,
+        via=via,
+    )
     return decision
+
+
+def _circumstances(answer: Answer, absent: Signatory | None) -> dict[str, Any]:
+    """Return what the record says of a decision beside its values, where it is so."""
+    unseen = {"unseen": answer.unseen} if answer.unseen else {}
+    absence = {} if absent is None else {"for": absent.get_username()}
+    return unseen | absence | ({"break_glass": True} if answer.break_glass else {})
 
 
 def decision_on(
@@ -84,7 +110,11 @@ def decision_on(
     grant: Grant | None = None,
     absent: Signatory | None = None,
 ) -> Decision:
-    """Return the decision on a request, which is not stored yet."""
+    """Return the decision on a request, not stored yet."""
+    unseen = None
+    if via in OWN_PAGES and answer.verdict in APPROVING:
+        # How many parts of the approved input were not in view, which only our own pages know.
+        unseen = (answer.unseen or {}).get("parts", 0)
     digest = checking.approved_digest(request, answer)
     return Decision(
         request=request,
@@ -103,42 +133,41 @@ def decision_on(
         break_glass=answer.break_glass or None,
         for_id=absent.pk if absent else None,
         for_name=absent.get_username() if absent else None,
-        unseen=_unseen(answer, via),
+        unseen=unseen,
     )
 
 
-def _unseen(answer: Answer, via: Door) -> int | None:
-    """Return how many parts of an approved input were not in view; None where no page of ours showed it."""
-    if via not in OWN_PAGES or answer.verdict not in {Verdict.APPROVE, Verdict.EDIT}:
-        return None
-    return (answer.unseen or {}).get("parts", 0)
-
-
 def _count_down(request: ApprovalRequest, workflow: Workflow, now: datetime) -> None:
-    """Take a request that has ended off the count of its workflow, which runs on or ends with the last one."""
+    """Subtract an ended request from its workflow's counters, and resume or end the workflow after the last; store nothing."""
     workflow.open_count -= 1
     if workflow.open_count:
-        waiting = ApprovalRequest.objects.filter(workflow=workflow, status=Status.PENDING)
+        waiting = ApprovalRequest.objects.filter(
+            workflow=workflow, status=Status.PENDING
+        ).exclude(pk=request.pk)
         workflow.urgency = waiting.aggregate(urgency=Min("urgency"))["urgency"]
     else:
         workflow.urgency = workflow.suspended_at = None
         workflow.state = WorkflowState.RUNNING
         if _ends_by_itself(workflow, request):
-            workflow.state, workflow.ended_at = _end_state(request), now
+            workflow.state = _end_state(request)
+            workflow.ended_at = now
             publishing.notify(workflow)
-    rows.count(workflow)
 
 
 def _end_state(request: ApprovalRequest) -> WorkflowState:
-    """Return how a workflow of one request ends: to the agent, a question without an answer is a failure."""
+    """Return the end state of a workflow of one request: for the agent, an unanswered question is a failure."""
     if request.status == Status.CANCELLED or request.halted:
         return WorkflowState.CANCELLED
-    unanswered = request.status == Status.EXPIRED and not request.has_default and request.kind != Kind.APPROVAL
+    unanswered = (
+        request.status == Status.EXPIRED
+        and not request.has_default
+        and request.kind != Kind.APPROVAL
+    )
     return WorkflowState.FAILED if unanswered else WorkflowState.COMPLETED
 
 
 def _ends_by_itself(workflow: Workflow, request: ApprovalRequest) -> bool:
-    """Whether the workflow was made for one request, because its client named none: its key is the id of a request."""
+    """Return whether the workflow was created for one request, because its client named none: its key is a request's id."""
     if workflow.source != CLIENT or workflow.key == str(request.pk):
         return workflow.source in PROGRAMS
     try:

@@ -31,15 +31,23 @@ from approvals.models.actors import Actor
 from approvals.queries.requests import whole_requests, with_report
 
 _STANDING = "people, teams and scopes"
-#: Columns that may be large and that do not matter to who may decide.
-_UNCOUNTED = ("message", "context", "said_before", "response_schema", "options", "suggestions", "default_response")
+#: Columns that may be large and do not affect the right to decide.
+_UNCOUNTED = (
+    "message",
+    "context",
+    "said_before",
+    "response_schema",
+    "options",
+    "suggestions",
+    "default_response",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Locked:
-    """A request as it is under the lock of its workflow, and the time by the database's clock.
+class LockedRequest:
+    """A request under the lock of its workflow, and the time by the database's clock.
 
-    All processes go by that one clock, however theirs drift.
+    All processes use that one clock, however theirs drift.
     """
 
     request: ApprovalRequest
@@ -48,25 +56,25 @@ class Locked:
 
     @property
     def overdue(self) -> bool:
-        """Whether it still waits though its deadline has passed."""
+        """Whether it is still pending after its deadline."""
         deadline = self.request.deadline_at
         return self.request.pending and deadline is not None and deadline <= self.now
 
     @property
     def claimed_by_id(self) -> int | None:
-        """The id of the user who has claimed it, unless the claim has lapsed."""
+        """The id of the user with the current claim; None if it has lapsed."""
         return claimant(self.request, self.now)
 
     @property
     def claim_lapsed(self) -> bool:
-        """Whether it waits and was claimed too long ago."""
+        """Whether it is pending with a lapsed claim."""
         at = self.request.claimed_at
         return self.request.pending and at is not None and at <= self.now - LAPSES
 
 
 @dataclass(frozen=True, slots=True)
-class LockedFor(Locked):
-    """A locked request and the standing of who acts on it, as it is under the lock."""
+class LockedFor(LockedRequest):
+    """A locked request and the actor's standing, read under the lock."""
 
     standing: Standing
 
@@ -80,45 +88,63 @@ def _locked_requests(*, skip_locked: bool = False) -> QuerySet[ApprovalRequest]:
 
 
 def _one_request(*, skip_locked: bool = False) -> QuerySet[ApprovalRequest]:
-    return _locked_requests(skip_locked=skip_locked).filter(pk=Parameter("pk", UUIDField()))
+    return _locked_requests(skip_locked=skip_locked).filter(
+        pk=Parameter("pk", UUIDField())
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Queries:
-    """The queries that lock one request: `free` skips it if another transaction holds it, `held` has the lock of its workflow."""
+    """The queries that lock one request: `free` skips it if another transaction holds it; `held` needs its workflow's lock."""
 
     free: Prepared[ApprovalRequest]
     held: Prepared[ApprovalRequest]
 
 
-_ALONE = _Queries(free=Prepared(lambda: _one_request(skip_locked=True)), held=Prepared(_one_request))
+#: A request, locked with its workflow.
+_ALONE = _Queries(
+    free=Prepared(lambda: _one_request(skip_locked=True)), held=Prepared(_one_request)
+)
 
 
 def _with_actor(basis: Basis) -> _Queries:
     return _Queries(
-        free=Prepared(lambda: with_standing(_one_request(skip_locked=True), ACTING, basis)),
+        free=Prepared(
+            lambda: with_standing(_one_request(skip_locked=True), ACTING, basis)
+        ),
         held=Prepared(lambda: with_standing(_one_request(), ACTING, basis)),
     )
 
 
+#: A request, locked with its workflow and read with the actor's standing, by basis.
 _FOR_ACTOR: Mapping[Basis, _Queries] = {basis: _with_actor(basis) for basis in Basis}
+#: A workflow by its client's name, locked.
 _NAMED_WORKFLOW: Prepared[Workflow] = Prepared(
-    lambda: _lockable_workflows().filter(scope=Parameter("scope", CharField()), key=Parameter("key", CharField()))
+    lambda: _lockable_workflows().filter(
+        scope=Parameter("scope", CharField()), key=Parameter("key", CharField())
+    )
 )
 
 
-def lock_request(request_id: UUID, *, wait: bool = True) -> Locked | None:
+def lock_request(request_id: UUID, *, wait: bool = True) -> LockedRequest | None:
     """Lock a request; None if there is none or, without `wait`, if another transaction holds the lock.
 
-    There is one lock for everything that a workflow asks, so two transactions that end several of its requests in
-    different orders cannot block each other. The request is as the last holder left it.
+    All requests of a workflow share one lock, so transactions that end several of them in different orders cannot deadlock. The
+    request is read as the last holder left it.
     """
     return _lock(_ALONE, request_id, wait=wait)
 
 
-def _lock(queries: _Queries, request_id: UUID, *, wait: bool = True, **actor: Any) -> Locked | None:
+def _lock(
+    queries: _Queries, request_id: UUID, *, wait: bool = True, **actor: Any
+) -> LockedRequest | None:
     request = queries.free.first(pk=request_id, **actor)
-    if request is None and wait and (workflow := Workflow.objects.filter(requests=request_id).first()) is not None:
+    if (
+        request is None
+        and wait
+        and (workflow := Workflow.objects.filter(requests=request_id).first())
+        is not None
+    ):
         lock_known_workflow(workflow.pk)
         request = queries.held.first(pk=request_id, **actor)
     elif request is not None and _is_torn(request):
@@ -126,30 +152,39 @@ def _lock(queries: _Queries, request_id: UUID, *, wait: bool = True, **actor: An
     if request is None:
         return None
     # Removed, so that no code relies on an attribute that other requests lack.
-    return Locked(request, request.workflow, vars(request).pop("now"))
+    return LockedRequest(request, request.workflow, vars(request).pop("now"))
 
 
 def lock_free_requests(request_ids: Sequence[UUID]) -> list[ApprovalRequest]:
     """Lock those of these requests that no other transaction holds, with their workflows, in one statement."""
     if not request_ids:
         return []
-    rows = ApprovalRequest.objects.select_related("workflow").defer(*_UNCOUNTED).filter(pk__in=request_ids)
-    return list(rows.select_for_update(of=("workflow", "self"), no_key=True, skip_locked=True))
+    rows = (
+        ApprovalRequest.objects.select_related("workflow")
+        .defer(*_UNCOUNTED)
+        .filter(pk__in=request_ids)
+    )
+    return list(
+        rows.select_for_update(of=("workflow", "self"), no_key=True, skip_locked=True)
+    )
 
 
 def _is_torn(request: ApprovalRequest) -> bool:
-    """Whether another transaction ended or assigned the request while the statement that locked it began.
+    """Return whether another transaction ended or assigned the request while the locking statement began.
 
-    PostgreSQL then reads the locked rows again, but not the decision and the assignee beside them.
+    PostgreSQL then rereads the locked rows, but not the joined decision and assignee.
     """
-    decision, assignee = getattr(request, "decision", None), request.assigned_to
-    return request.pending == (decision is not None) or request.assigned_to_id != (assignee.pk if assignee else None)
+    decision = getattr(request, "decision", None)
+    assignee = request.assigned_to
+    return request.pending == (decision is not None) or request.assigned_to_id != (
+        assignee.pk if assignee else None
+    )
 
 
 def lock_visible_request(request_id: UUID, actor: Actor) -> LockedFor:
-    """Lock a request that someone may see, who is read anew with it. NotFound, NotAuthenticated, ScopeMissing.
+    """Lock a request that the actor, whose standing is read again, may see. Raise NotFound, NotAuthenticated or ScopeMissing.
 
-    What was checked before the lock was true then: an action that goes on has to check it again.
+    Checks from before the lock may be out of date, so an action has to repeat them.
     """
     locked = _lock(_FOR_ACTOR[basis_of(actor)], request_id, **parameters_of(actor))
     if locked is None:
@@ -161,10 +196,10 @@ def lock_visible_request(request_id: UUID, actor: Actor) -> LockedFor:
 
 
 def lock_standing(by: Actor) -> Standing:
-    """Hold the one lock of whoever changes who may do what: people, teams and rights, scopes, absences, and the policy.
+    """Take the one lock for changes of people's rights: people, teams, rights, scopes, absences, and the policy.
 
-    With a lock each, two changes could pass their checks at the same moment, and give together what neither may give: who joins
-    a team while making a scope that names it. The standing of the actor is read anew. NotAuthenticated, ScopeMissing.
+    With separate locks, two changes could each pass their checks and together give a forbidden right: joining a team while
+    creating a scope for it. The actor's standing is read again. Raise NotAuthenticated or ScopeMissing.
     """
     lock_name(_STANDING)
     return read_again(by)
@@ -173,8 +208,8 @@ def lock_standing(by: Actor) -> Standing:
 def lock_workflow(*, scope: str, key: str) -> Workflow | None:
     """Lock a workflow; None if there is none (yet).
 
-    Call it before a transaction writes its first event: every transaction locks the workflow before the counter of its
-    events, so that no two wait for each other.
+    Call it before a transaction writes its first event: every transaction locks the workflow before its event counter, so that no
+    two deadlock.
     """
     with in_line(("workflow", scope, key)):
         return _NAMED_WORKFLOW.first(scope=scope, key=key)

@@ -1,4 +1,4 @@
-"""Record log-ins, failed log-ins and new passwords; remember whose session began, and end sessions."""
+"""Record log-ins, failed log-ins and new passwords; store the owners of sessions, and end sessions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,17 @@ MAX_BROWSER = 300
 
 
 def record_login(user: User, *, address: str) -> None:
-    audit.record("login.succeeded", SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD)
+    audit.record(
+        "login.succeeded",
+        SUBJECT,
+        data={"address": address},
+        actor=user,
+        via=Door.DASHBOARD,
+    )
 
 
 def record_failed_login(name: str, *, address: str) -> str:
-    """Return the name as it is recorded: empty if no user has it, since it may be a password in the wrong field."""
+    """Return the name for the record: empty if no user has it, since it may be a password in the wrong field."""
     known = name if User.objects.filter(username=name).exists() else ""
     data = {"name": known, "address": address}
     audit.record("login.failed", SUBJECT, data=data, actor=None, via=Door.DASHBOARD)
@@ -34,50 +40,69 @@ def record_failed_login(name: str, *, address: str) -> str:
 
 
 def store_password(user: User, *, reset: bool, address: str) -> None:
-    """Store the password that was set on `user`; `reset` if a link was used, which may be that of an invitation."""
+    """Store the password set on `user`; `reset` if a link was used, which may be that of an invitation."""
     with transaction.atomic():
         invited, _rows = Invitation.objects.filter(person=user).delete()
-        event = "invitation.accepted" if invited else "password.reset" if reset else "password.changed"
+        if invited:
+            event = "invitation.accepted"
+        else:
+            event = "password.reset" if reset else "password.changed"
         user.save(update_fields=["password"])
-        audit.record(event, SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD)
+        audit.record(
+            event, SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD
+        )
 
 
-def record_session(person: User, session_key: str, *, address: str, browser: str) -> None:
-    """Store whose session this is, from a log-in on."""
+def record_session(
+    person: User, session_key: str, *, address: str, browser: str
+) -> None:
+    """Store the owner of a session at log-in."""
     shown = "".join(char for char in browser if char.isprintable())[:MAX_BROWSER]
     PersonSession.objects.update_or_create(
-        session_key=session_key, defaults={"person": person, "address": address, "browser": shown}
+        session_key=session_key,
+        defaults={"person": person, "address": address, "browser": shown},
     )
 
 
 def store_activity(used: Mapping[str, datetime]) -> None:
-    """Store when sessions were last used. If the write is lost, the next one follows some minutes later."""
+    """Store the last use of sessions. If the write is lost, the next one follows some minutes later."""
     if not used:
         return
     with transaction.atomic():
         async_commit()
-        sessions = list(PersonSession.objects.filter(session_key__in=any_of(set(used), str)))
+        sessions = list(
+            PersonSession.objects.filter(session_key__in=any_of(set(used), str))
+        )
         for session in sessions:
             # Another process may have stored a later use.
-            session.last_active_at = max(used[session.session_key], session.last_active_at or session.started_at)
+            session.last_active_at = max(
+                used[session.session_key], session.last_active_at or session.started_at
+            )
         PersonSession.objects.bulk_update(sessions, ["last_active_at"], batch_size=500)
 
 
 def end_session(person: User, session_id: int) -> bool:
-    """End one of a person's own sessions; whether there was one. Its open pages say that they are logged out."""
+    """End one of a person's own sessions; return whether it existed. Its open pages say that they are logged out."""
     sessions = PersonSession.objects.filter(person=person, pk=session_id)
     return bool(_end(person, list(sessions.values_list("session_key", flat=True))))
 
 
 def end_other_sessions(person: User, kept: str) -> int:
-    """End all of a person's own sessions but the one with this key; return how many."""
+    """End all of a person's own sessions except the one with this key; return their number."""
     sessions = PersonSession.objects.filter(person=person).exclude(session_key=kept)
     return _end(person, list(sessions.values_list("session_key", flat=True)))
 
 
 def end_all_sessions(person: User) -> int:
-    """End all sessions of a person; return how many."""
-    return _end(person, list(PersonSession.objects.filter(person=person).values_list("session_key", flat=True)))
+    """End all sessions of a person; return their number."""
+    return _end(
+        person,
+        list(
+            PersonSession.objects.filter(person=person).values_list(
+                "session_key", flat=True
+            )
+        ),
+    )
 
 
 def _end(person: User, session_keys: list[str]) -> int:

@@ -1,14 +1,15 @@
-"""Publish what an action did: an audit entry and an outbox event in its transaction, a notification after its commit."""
+"""Publish an action: an audit entry and an outbox event in its transaction, a notification after its commit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from django.conf import settings
 
+from approvals.db.prepared_writes import Write, write_together
 from approvals.db.transactions import after_commit
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.actors import Signatory
@@ -17,7 +18,7 @@ from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.text.secrets import mask_text
 
-#: What of the record events say too.
+#: Members of the record that events contain too.
 _SENT = ("verdict", "comment", "for", "hint", "priority")
 
 
@@ -26,32 +27,53 @@ def publish_event(
     request: ApprovalRequest,
     workflow: Workflow,
     *,
-    record: Mapping[str, Any],
+    record: JsonMapping,
     actor: Signatory | None,
     via: str,
     at: datetime | None = None,
     calls: bool = False,
+    changes: Sequence[Write] = (),
 ) -> None:
     """Put an event of a request on record, into the outbox and on open pages. The caller holds the lock of the workflow.
 
-    `calls` says that others are wanted for it now than before, who are then notified.
+    `changes` are the event's rows, which are written with the record. `calls`: other people are now needed, and are notified.
     """
     subject = audit.subject_of(request, workflow, changed=record.get("edited_input"))
     waiting = workflow.open_count
-    heard = audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
+    heard = audit.record(
+        event,
+        subject,
+        data=record,
+        actor=actor,
+        via=via,
+        at=at,
+        open_after=waiting,
+        changes=changes,
+    )
     if _is_sent(request, heard=heard):
-        _send(event, request, workflow, record=record, actor=actor, via=via, heard=heard, calls=calls)
+        _send(
+            event,
+            request,
+            workflow,
+            record=record,
+            actor=actor,
+            via=via,
+            heard=heard,
+            calls=calls,
+        )
     message = {
         "type": "workflow.changed",
         "workflow": workflow.pk,
         "request": str(request.pk),
         "status": str(request.status),
     }
-    _notify(message, workflow, request.requested_by_id, request.assigned_to_id)
+    _notify(
+        message, (workflow.owner_id, request.requested_by_id, request.assigned_to_id)
+    )
 
 
 def _is_sent(request: ApprovalRequest, *, heard: bool) -> bool:
-    """Return whether anyone gets events of a request; without webhooks, people with rules, and handlers no one does."""
+    """Return whether anyone gets events of a request: webhooks, people by rules, or handlers."""
     return bool(heard or request.callback_url or settings.HITL_EVENT_HANDLERS)
 
 
@@ -60,32 +82,51 @@ def _send(
     request: ApprovalRequest,
     workflow: Workflow,
     *,
-    record: Mapping[str, Any],
+    record: JsonMapping,
     actor: Signatory | None,
     via: str,
     heard: bool,
     calls: bool,
 ) -> None:
-    data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
+    data = outbox.request_data(request, workflow) | {
+        "by": actor.get_username() if actor else None,
+        "via": via,
+    }
     data |= {name: mask_text(record[name]) for name in _SENT if name in record}
-    data |= {name: record[name] for name in ("break_glass", "more_votes") if name in record}
+    data |= {
+        name: record[name] for name in ("break_glass", "more_votes") if name in record
+    }
     stream = outbox.stream_of(workflow.scope, workflow.key)
     callback = request.callback_url
     outbox.enqueue(
-        event, stream=stream, data=data, callback_url=callback, heard=heard, notices=calls or event == "request.created"
+        event,
+        stream=stream,
+        data=data,
+        callback_url=callback,
+        heard=heard,
+        notices=calls or event == "request.created",
     )
 
 
 def publish_at_once(
-    entries: Sequence[audit.Entry], request: ApprovalRequest, workflow: Workflow, *, also: Sequence[audit.Entry] = ()
+    entries: Sequence[audit.Entry],
+    request: ApprovalRequest,
+    workflow: Workflow,
+    *,
+    changes: Sequence[Write],
+    also: Sequence[audit.Entry] = (),
 ) -> bool:
-    """Put what happened to a request as it was stored on record and into the outbox; no page and no person is notified.
+    """Record a request that was stored as decided, and write its events to the outbox; notify no page and no person.
 
-    `also` are entries about something else, which are recorded with them. Return whether anyone gets events.
+    `changes` are rows to write before the record. `also` are entries about other subjects, recorded with those of the request.
+    Return whether anyone gets events.
     """
     subject = audit.subject_of(request, workflow)
     recorded = [*entries, *also]
-    heard = audit.record_together(recorded, subject, at=request.created_at, open_after=workflow.open_count)
+    write_together(changes)
+    heard = audit.record_together(
+        recorded, subject, at=request.created_at, open_after=workflow.open_count
+    )
     if not _is_sent(request, heard=heard):
         return heard
     stream = outbox.stream_of(workflow.scope, workflow.key)
@@ -94,67 +135,123 @@ def publish_at_once(
             "by": entry.actor.get_username() if entry.actor else None,
             "via": entry.via,
         }
-        data |= {name: mask_text(entry.data[name]) for name in ("verdict", "comment") if name in entry.data}
+        data |= {
+            name: mask_text(entry.data[name])
+            for name in ("verdict", "comment")
+            if name in entry.data
+        }
         callback = request.callback_url
-        outbox.enqueue(entry.event, stream=stream, data=data, callback_url=callback, heard=heard)
+        outbox.enqueue(
+            entry.event, stream=stream, data=data, callback_url=callback, heard=heard
+        )
     return heard
 
 
-def rule_record(request: ApprovalRequest) -> dict[str, Any]:
-    """Return what the record keeps of the policy that a request was asked under."""
+def rule_record(request: ApprovalRequest) -> JsonDict:
+    """Return the record's members about the policy under which a request was made."""
     if request.policy_version is None:
         return {}
     earlier = {"repeats": str(request.repeats)} if request.repeats else {}
     others = {"other_rules": request.other_rules} if request.other_rules else {}
-    return {"policy_version": request.policy_version, "rule": request.rule} | others | earlier
+    return (
+        {"policy_version": request.policy_version, "rule": request.rule}
+        | others
+        | earlier
+    )
 
 
-def request_record(request: ApprovalRequest) -> dict[str, Any]:
-    """Return what the record keeps of a new request."""
+def request_record(request: ApprovalRequest) -> JsonDict:
+    """Return the record's members about a new request."""
     names = ("kind", "title", "input", "input_digest")
-    files = {"attachments": [file.approved for file in files_of(request)]} if request.attachments else {}
-    return {name: getattr(request, name) for name in names} | files | rule_record(request) | hidden_record(request)
+    files = (
+        {"attachments": [file.approved for file in files_of(request.attachments)]}
+        if request.attachments
+        else {}
+    )
+    return (
+        {name: getattr(request, name) for name in names}
+        | files
+        | rule_record(request)
+        | hidden_record(request)
+    )
 
 
-def decision_record(decision: Decision) -> dict[str, Any]:
-    """Return what the record keeps of a decision."""
+def decision_record(decision: Decision) -> JsonDict:
+    """Return the record's members about a decision."""
     names = ("verdict", "comment", "edited_input", "approved_digest", "answer")
-    return {name: getattr(decision, name) for name in names} | hidden_record(decision.request)
+    return {name: getattr(decision, name) for name in names} | hidden_record(
+        decision.request
+    )
 
 
-def hidden_record(request: ApprovalRequest) -> dict[str, Any]:
-    """Return what of these values people do not see, also when the request itself has been pruned."""
+def hidden_record(request: ApprovalRequest) -> JsonDict:
+    """Return the hidden parts of these values, kept for after the request itself is pruned."""
     return {"secrets": request.secrets} if request.secrets else {}
 
 
 def notify(workflow: Workflow, *people: int | None, request_id: str = "") -> None:
     """After the commit, notify the pages of those who see everything, of the owner and of `people`."""
-    _notify({"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}, workflow, *people)
+    notify_of(workflow.pk, (workflow.owner_id, *people), request_id=request_id)
+
+
+def notify_of(
+    workflow_id: int, people: Iterable[int | None], *, request_id: str
+) -> None:
+    """As `notify`, with the owner among the `people`."""
+    _notify(
+        {"type": "workflow.changed", "workflow": workflow_id, "request": request_id},
+        people,
+    )
 
 
 def publish_handling(
     event: str,
     request: ApprovalRequest,
     *,
-    record: Mapping[str, Any],
+    record: JsonMapping,
     actor: Signatory | None,
     via: str,
     people: Iterable[int | None] = (),
     comment: int | None = None,
 ) -> None:
-    """Put on record, and on open pages, that a request was claimed, assigned or commented on.
+    """Record a claim, assignment or comment, and show it on open pages.
 
-    `people` are notified besides its requester and assignee; `comment` is the id of the comment.
+    `people` are notified besides the requester and assignee; `comment` is the id of the comment.
     """
-    audit.record(event, audit.subject_of(request, request.workflow), data=record, actor=actor, via=via)
-    message = {"type": "request.handled", "event": event, "request": str(request.pk), "comment": comment}
+    audit.record(
+        event,
+        audit.subject_of(request, request.workflow),
+        data=record,
+        actor=actor,
+        via=via,
+    )
+    message = {
+        "type": "request.handled",
+        "event": event,
+        "request": str(request.pk),
+        "comment": comment,
+    }
     # The pages of a chat show the requests of its scope, and join no other group for them.
     more = (doorbell.scope_group(request.scope),)
-    _notify(message, request.workflow, request.requested_by_id, request.assigned_to_id, *people, more=more)
+    concerned = (
+        request.workflow.owner_id,
+        request.requested_by_id,
+        request.assigned_to_id,
+        *people,
+    )
+    _notify(message, concerned, more=more)
 
 
-def _notify(message: Mapping[str, object], workflow: Workflow, *people: int | None, more: Iterable[str] = ()) -> None:
-    groups = {doorbell.DESK, *(doorbell.user_group(pk) for pk in (workflow.owner_id, *people) if pk is not None), *more}
+def _notify(
+    message: Mapping[str, object],
+    people: Iterable[int | None],
+    more: Iterable[str] = (),
+) -> None:
+    groups = {
+        doorbell.DESK,
+        *(doorbell.user_group(pk) for pk in people if pk is not None),
+        *more,
+    }
 
     def now() -> None:
         for group in groups:

@@ -18,14 +18,16 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.access import permissions
 from approvals.actions.expiring import expire_if_overdue
-from approvals.actions.locking import Locked, lock_request, lock_visible_request
+from approvals.actions.locking import LockedRequest, lock_request, lock_visible_request
 from approvals.actions.publishing import publish_handling
 from approvals.asking.resume_states import decrypt_state, encrypt_state
 from approvals.db.canonical_json import utc
 from approvals.exceptions import NotAllowed, Refusal
+from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.resuming import MAX_WORKER, ResumeState, Resumption
@@ -34,31 +36,41 @@ from approvals.text.text import visible
 from approvals.text.translation import ago
 
 TOKEN_PREFIX = "ppr_"  # noqa: S105 - a prefix, not a token
-TAKEN, RELEASED, LOST, COMPLETED = "resume.taken", "resume.released", "resume.lost", "resume.completed"
+TAKEN = "resume.taken"
+RELEASED = "resume.released"
+LOST = "resume.lost"
+COMPLETED = "resume.completed"
 
 
 class NotDecided(Refusal):
-    """The request still waits, so there is nothing to resume with."""
+    """The request is still pending, so there is nothing to resume with."""
 
     code = "not_decided"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(_("This request is still waiting. Resume after it is decided."))
+    sentence = gettext_lazy(
+        "This request is still waiting. Resume after it is decided."
+    )
 
 
 class ResumeTaken(Refusal):
-    """Someone else resumes it now; `resume` says who, since when, and until when the lease goes."""
+    """Someone else is resuming it; `resume` has the holder, the start and the end of the lease."""
 
     code = "resume_taken"
     status = 409
 
     def __init__(self, resumption: Resumption, now: datetime) -> None:
-        self.resumption, self.now = resumption, now
-        values = {"who": resumption.holder, "until": f"{resumption.leased_until:%Y-%m-%d %H:%M:%S}"}
-        super().__init__(_("%(who)s holds the resume lease of this request until %(until)s UTC.") % values)
+        self.resumption = resumption
+        self.now = now
+        values = {
+            "who": resumption.holder,
+            "until": f"{resumption.leased_until:%Y-%m-%d %H:%M:%S}",
+        }
+        super().__init__(
+            _("%(who)s holds the resume lease of this request until %(until)s UTC.")
+            % values
+        )
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"resume": progress(self.resumption)}
 
     def headers(self) -> dict[str, str]:
@@ -67,7 +79,7 @@ class ResumeTaken(Refusal):
 
 
 class AlreadyResumed(Refusal):
-    """It was resumed before; `resume` says by whom and when."""
+    """It was resumed before; `resume` has the program and the time."""
 
     code = "already_resumed"
     status = 409
@@ -78,12 +90,12 @@ class AlreadyResumed(Refusal):
         values = {"who": resumption.holder, "when": ago(resumption.completed_at)}
         super().__init__(_("This request was resumed %(when)s by %(who)s.") % values)
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonDict:
         return {"resume": progress(self.resumption)}
 
 
 class ResumeLost(Refusal):
-    """The token is not the current one: its lease expired or was released. `resume` says who holds the lease now."""
+    """The token is not the current one: its lease expired or was released. `resume` has the current holder."""
 
     code = "resume_lost"
     status = 409
@@ -91,16 +103,20 @@ class ResumeLost(Refusal):
     def __init__(self, resumption: Resumption | None) -> None:
         self.resumption = resumption
         super().__init__(
-            _("This token no longer holds the resume lease: the lease has expired or was released. Claim it again.")
+            _(
+                "This token no longer holds the resume lease: the lease has expired or was released. Claim it again."
+            )
         )
 
-    def members(self) -> dict[str, Any]:
-        return {"resume": progress(self.resumption)} if self.resumption is not None else {}
+    def members(self) -> JsonDict:
+        return (
+            {"resume": progress(self.resumption)} if self.resumption is not None else {}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """A resume lease that was claimed. `state` is None if the request was made without one."""
+class ClaimedLease:
+    """A claimed resume lease. `state` is None if the request was made without one."""
 
     request: ApprovalRequest
     resumption: Resumption
@@ -109,12 +125,20 @@ class Taken:
     replayed: bool = False
 
 
-def progress(resumption: Resumption) -> dict[str, Any]:
-    """Return the state of a resume lease, for programs: its holder, since when, and whether an earlier one expired."""
+def progress(resumption: Resumption) -> JsonDict:
+    """Return the state of a resume lease, for programs: its holder and start, and whether an earlier one expired."""
     moments = ("taken_at", "leased_until", "lost_at", "completed_at")
-    times: dict[str, datetime | None] = {name: getattr(resumption, name) for name in moments}
-    names = {"by": resumption.holder or None, "attempt": resumption.attempt, "lost_by": resumption.lost_by or None}
-    return names | {name: None if moment is None else utc(moment) for name, moment in times.items()}
+    times: dict[str, datetime | None] = {
+        name: getattr(resumption, name) for name in moments
+    }
+    names = {
+        "by": resumption.holder or None,
+        "attempt": resumption.attempt,
+        "lost_by": resumption.lost_by or None,
+    }
+    return names | {
+        name: None if moment is None else utc(moment) for name, moment in times.items()
+    }
 
 
 def keep_state(request: ApprovalRequest, state: str) -> None:
@@ -123,34 +147,55 @@ def keep_state(request: ApprovalRequest, state: str) -> None:
 
 
 def take_resume(
-    request_id: UUID, *, by: Actor, via: Door, worker: str, lease: timedelta, idempotency_key: str | None = None
-) -> Taken:
-    """Claim the resume lease of a request; a repeat with the same key gets the same lease while that lasts.
+    request_id: UUID,
+    *,
+    by: Actor,
+    via: Door,
+    worker: str,
+    lease: timedelta,
+    idempotency_key: str | None = None,
+) -> ClaimedLease:
+    """Claim the resume lease of a request; a repeat with the same key gets the same lease while it lasts.
 
-    NotFound, NotAllowed (only its client), NotDecided, ResumeTaken, AlreadyResumed, StateErased, StateUnreadable.
+    Raise NotFound, NotAllowed (not its client), NotDecided, ResumeTaken, AlreadyResumed, StateErased or StateUnreadable.
     """
     with transaction.atomic():
         locked = _lock(request_id, by)
         expire_if_overdue(locked)
         if not locked.request.pending:
-            holder = f"{by.get_username()} ({visible(worker)[:MAX_WORKER]})" if worker else by.get_username()
+            holder = (
+                f"{by.get_username()} ({visible(worker)[:MAX_WORKER]})"
+                if worker
+                else by.get_username()
+            )
             token = _token(request_id, by, idempotency_key)
             return _take(locked, token, holder, lease, by=by, via=via)
     raise NotDecided
 
 
-def _take(locked: Locked, token: str, holder: str, lease: timedelta, *, by: Actor, via: Door) -> Taken:
-    request, now = locked.request, locked.now
+def _take(
+    locked: LockedRequest,
+    token: str,
+    holder: str,
+    lease: timedelta,
+    *,
+    by: Actor,
+    via: Door,
+) -> ClaimedLease:
+    request = locked.request
+    now = locked.now
     before = _resumption_of(request)
     if before is None:
         before = Resumption.objects.create(request=request)
     if before.completed:
         raise AlreadyResumed(before)
-    # Before the token is handed out: a state that cannot be read is not taken.
+    # Before the token is issued: an unreadable state must not be claimed.
     kept = ResumeState.objects.filter(request=request).first()
     state = None if kept is None else decrypt_state(kept.sealed)
     if _of(request, **_mine(token), leased_until__gt=now).exists():
-        return Taken(request=request, resumption=before, token=token, state=state, replayed=True)
+        return ClaimedLease(
+            request=request, resumption=before, token=token, state=state, replayed=True
+        )
     if before.held:
         _note_loss(request, before, now)
     changes = {
@@ -164,23 +209,28 @@ def _take(locked: Locked, token: str, holder: str, lease: timedelta, *, by: Acto
         raise ResumeTaken(before, now)
     taken = _fresh(request)
     _publish(TAKEN, request, taken, actor=by, via=via, until=utc(now + lease))
-    return Taken(request=request, resumption=taken, token=token, state=state)
+    return ClaimedLease(request=request, resumption=taken, token=token, state=state)
 
 
 def _token(request_id: UUID, by: Actor, idempotency_key: str | None) -> str:
-    """Return a new token, or the one of this idempotency key, so that a lost response can be repeated without storing it.
+    """Return a new token, or that of this idempotency key, so that a lost response can be repeated without storing it.
 
-    An idempotency key belongs to the API key that sent it: two programs of one user share no resume.
+    An idempotency key belongs to the API key that sent it: two programs of one user do not share a lease.
     """
     if idempotency_key is None:
         return TOKEN_PREFIX + secrets.token_urlsafe(32)
     api_key = by.key.pk if isinstance(by, KeyActor) else None
     named = json.dumps([str(request_id), by.pk, api_key, idempotency_key])
-    return TOKEN_PREFIX + salted_hmac("approvals.resume-token", named, algorithm="sha256").hexdigest()
+    return (
+        TOKEN_PREFIX
+        + salted_hmac("approvals.resume-token", named, algorithm="sha256").hexdigest()
+    )
 
 
-def renew_resume(request_id: UUID, token: str, *, by: Actor, lease: timedelta) -> Resumption:
-    """Prolong a lease that has not ended. NotFound, NotAllowed, AlreadyResumed, ResumeLost."""
+def renew_resume(
+    request_id: UUID, token: str, *, by: Actor, lease: timedelta
+) -> Resumption:
+    """Prolong a lease that has not ended. Raise NotFound, NotAllowed, AlreadyResumed or ResumeLost."""
     with transaction.atomic():
         locked = _lock(request_id, by)
         held = _of(locked.request, **_mine(token), leased_until__gt=locked.now)
@@ -189,8 +239,10 @@ def renew_resume(request_id: UUID, token: str, *, by: Actor, lease: timedelta) -
         return _fresh(locked.request)
 
 
-def release_resume(request_id: UUID, token: str, *, by: Actor, via: Door, reason: str = "") -> Resumption:
-    """Release a resume lease, so that others can claim it at once. NotFound, NotAllowed, AlreadyResumed, ResumeLost."""
+def release_resume(
+    request_id: UUID, token: str, *, by: Actor, via: Door, reason: str = ""
+) -> Resumption:
+    """Release a resume lease, so that others can claim it at once. Raise NotFound, NotAllowed, AlreadyResumed or ResumeLost."""
     with transaction.atomic():
         request = _lock(request_id, by).request
         if not _of(request, **_mine(token)).update(token_digest="", leased_until=None):
@@ -200,18 +252,25 @@ def release_resume(request_id: UUID, token: str, *, by: Actor, via: Door, reason
         return resumption
 
 
-def complete_resume(request_id: UUID, token: str, *, by: Actor, via: Door) -> tuple[Resumption, bool]:
-    """Say that the run was resumed, for ever, and erase its state. Return also whether this is new.
+def complete_resume(
+    request_id: UUID, token: str, *, by: Actor, via: Door
+) -> tuple[Resumption, bool]:
+    """Record for good that the run was resumed, and erase its state. Return also whether this is new.
 
-    An expired lease can be completed while no one else has claimed it. NotFound, NotAllowed, AlreadyResumed,
-    ResumeLost.
+    An expired lease can be completed while no one else has claimed it. Raise NotFound, NotAllowed, AlreadyResumed or ResumeLost.
     """
     with transaction.atomic():
         locked = _lock(request_id, by)
         request = locked.request
-        if not _of(request, **_mine(token)).update(completed_at=locked.now, leased_until=None):
+        if not _of(request, **_mine(token)).update(
+            completed_at=locked.now, leased_until=None
+        ):
             known = _resumption_of(request)
-            if known is not None and known.completed and known.token_digest == _digest(token):
+            if (
+                known is not None
+                and known.completed
+                and known.token_digest == _digest(token)
+            ):
                 return known, False
             raise _gone(request)
         ResumeState.objects.filter(request=request).delete()
@@ -221,32 +280,47 @@ def complete_resume(request_id: UUID, token: str, *, by: Actor, via: Door) -> tu
 
 
 def free_lost_resume(request_id: UUID) -> bool:
-    """Put on record that a lease has ended by itself; False if there is none."""
+    """Record the expiry of a lease; return False if there is none."""
     with transaction.atomic():
         locked = lock_request(request_id, wait=False)
         resumption = _resumption_of(locked.request) if locked is not None else None
-        return resumption is not None and locked is not None and _note_loss(locked.request, resumption, locked.now)
+        return (
+            resumption is not None
+            and locked is not None
+            and _note_loss(locked.request, resumption, locked.now)
+        )
 
 
 def lost_leases(now: Any) -> QuerySet[Resumption]:
-    """Return resumptions whose lease has ended without a completion."""
+    """Return resumptions whose lease has expired without a completion."""
     return Resumption.objects.filter(leased_until__lte=now)
 
 
 def _note_loss(request: ApprovalRequest, held: Resumption, now: datetime) -> bool:
     """Free an expired resume lease; its token can still complete while no one else claims it."""
     ended = held.leased_until
-    if not _of(request, leased_until__lte=now).update(leased_until=None, lost_by=held.holder, lost_at=ended):
+    if not _of(request, leased_until__lte=now).update(
+        leased_until=None, lost_by=held.holder, lost_at=ended
+    ):
         return False
-    _publish(LOST, request, held, actor=None, via=Door.SYSTEM, taken_at=held.taken_at and utc(held.taken_at))
+    _publish(
+        LOST,
+        request,
+        held,
+        actor=None,
+        via=Door.SYSTEM,
+        taken_at=held.taken_at and utc(held.taken_at),
+    )
     return True
 
 
-def _lock(request_id: UUID, by: Actor) -> Locked:
-    """Lock a request for the one who asked it through the API. NotFound, NotAllowed."""
+def _lock(request_id: UUID, by: Actor) -> LockedRequest:
+    """Lock a request for its API client. Raise NotFound or NotAllowed."""
     locked = lock_visible_request(request_id, by)
     if not permissions.may_resume(locked.standing, locked.request):
-        raise NotAllowed(_("Only the client that made this request can resume from it."))
+        raise NotAllowed(
+            _("Only the client that made this request can resume from it.")
+        )
     return locked
 
 
@@ -254,7 +328,7 @@ def _of(request: ApprovalRequest, **held: Any) -> QuerySet[Resumption]:
     return Resumption.objects.filter(Q(**held), request=request)
 
 
-def _mine(token: str) -> dict[str, Any]:
+def _mine(token: str) -> JsonDict:
     return {"token_digest": _digest(token), "completed_at": None}
 
 
@@ -267,9 +341,13 @@ def _fresh(request: ApprovalRequest) -> Resumption:
 
 
 def _gone(request: ApprovalRequest) -> Refusal:
-    """Return why a token holds nothing."""
+    """Return why a token holds no lease."""
     resumption = _resumption_of(request)
-    return AlreadyResumed(resumption) if resumption is not None and resumption.completed else ResumeLost(resumption)
+    return (
+        AlreadyResumed(resumption)
+        if resumption is not None and resumption.completed
+        else ResumeLost(resumption)
+    )
 
 
 def _digest(token: str) -> str:
@@ -277,7 +355,13 @@ def _digest(token: str) -> str:
 
 
 def _publish(
-    event: str, request: ApprovalRequest, resumption: Resumption, *, actor: Actor | None, via: Door, **more: Any
+    event: str,
+    request: ApprovalRequest,
+    resumption: Resumption,
+    *,
+    actor: Actor | None,
+    via: Door,
+    **more: Any,
 ) -> None:
     record = {"holder": resumption.holder, "attempt": resumption.attempt, **more}
     # Open pages that missed the notification catch up by it.

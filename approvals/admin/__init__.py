@@ -1,5 +1,5 @@
-"""What administrators see and may change."""
+"""Django's admin for administrators."""
 
-from approvals.admin import keys, records, subscriptions, votes
+from approvals.admin import keys, people, records, subscriptions, votes
 
-__all__ = ["keys", "records", "subscriptions", "votes"]
+__all__ = ["keys", "people", "records", "subscriptions", "votes"]

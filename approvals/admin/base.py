@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -17,6 +16,7 @@ from django.utils.translation import gettext as _
 from approvals.administration.people.actions import record_admin_change
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.states import Door
+from approvals.text.secret_shapes import says_secret
 from approvals.text.secrets import masked
 
 MAX_TEXT = 200
@@ -30,7 +30,7 @@ else:
 
 
 class OnRecord(Base):
-    """Puts every change on record in the audit log: Django's own list of changes can be edited and deleted."""
+    """Record every change in the audit log: Django's own list of changes can be edited and deleted."""
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         self._record(request, obj, "added", message)
@@ -45,13 +45,19 @@ class OnRecord(Base):
             self._record(request, row, "removed", [])
         return super().log_deletions(request, queryset)
 
-    def _record(self, request: HttpRequest, row: Any, change: str, message: Any) -> None:
+    def _record(
+        self, request: HttpRequest, row: Any, change: str, message: Any
+    ) -> None:
         by: Any = request.user
         if isinstance(message, str):
-            # Of an action, in words.
+            # The message of an action.
             fields = [message]
         else:
-            fields = [name for part in message for name in part.get("changed", {}).get("fields", ())]
+            fields = [
+                name
+                for part in message
+                for name in part.get("changed", {}).get("fields", ())
+            ]
         record_admin_change(row, change, fields, by=by)
 
 
@@ -93,14 +99,18 @@ class DeskAdmin(OwnFilters):
 
 
 class RecordedAdmin(DeskAdmin):
-    """Writes rows with the actions of the product, which put each change on record."""
+    """Write rows with the product's actions, which record each change."""
 
-    #: Actions: changes the row with an id, or makes one for None, and returns it; removes the row with an id.
+    #: Actions: one changes the row with an id, or creates one for None, and returns it; the other removes the row with an id.
     store: ClassVar[Callable[..., Any]]
     remove: ClassVar[Callable[..., None]]
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        obj.pk = self.store(obj.pk, form.cleaned_data, by=request.user, via=Door.ADMIN).pk
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
+        obj.pk = self.store(
+            obj.pk, form.cleaned_data, by=request.user, via=Door.ADMIN
+        ).pk
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         self.remove(obj.pk, by=request.user, via=Door.ADMIN)
@@ -115,9 +125,9 @@ def _is_limited(request: HttpRequest) -> bool:
 
 
 class ReadOnlyAdmin(DeskAdmin):
-    """Shows rows without changing them, also to superusers: only `actions` writes them.
+    """Show rows read-only, even to superusers: only `actions` writes them.
 
-    It shows all rows, so nothing to people whom approver scopes limit.
+    It shows all rows, so people limited by approver scopes see none.
     """
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -126,13 +136,35 @@ class ReadOnlyAdmin(DeskAdmin):
     def has_module_permission(self, request: HttpRequest) -> bool:
         return super().has_module_permission(request) and not _is_limited(request)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Return a copy of the row with its secrets masked."""
-        row = copy.copy(super().get_object(request, object_id, from_field))
-        for field in self.opts.concrete_fields if row is not None else ():
-            if isinstance(field, models.JSONField | models.TextField):
-                setattr(row, field.attname, masked(getattr(row, field.attname)))
-        return row
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        """Return what people see of a row, as Django's admin reads it."""
+        row = super().get_object(request, object_id, from_field)
+        return row and self.shown(row)
+
+    def shown(self, row: Any) -> Any:
+        """Return a row that is not stored and has what people see of this one, and of the rows that it names."""
+        fields = self.opts.concrete_fields
+        shown = self.model(
+            **{field.attname: self.shown_value(row, field.attname) for field in fields}
+        )
+        for field in fields:
+            named = getattr(row, field.name) if field.is_relation else None
+            if named is not None:
+                setattr(shown, field.name, _named(named))
+        return shown
+
+    def shown_value(self, row: Any, name: str) -> Any:
+        """Return what people see of a column."""
+        value = getattr(row, name)
+        return (
+            masked(value)
+            if isinstance(
+                self.opts.get_field(name), models.JSONField | models.TextField
+            )
+            else value
+        )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -144,6 +176,17 @@ class ReadOnlyAdmin(DeskAdmin):
         return False
 
 
+def _named(row: Any) -> Any:
+    """Return a row that is not stored and has what can be shown of a row that another one names: its short columns."""
+    short = (
+        field
+        for field in row._meta.concrete_fields
+        if not isinstance(field, models.JSONField | models.TextField)
+    )
+    names = [field.attname for field in short if not says_secret(field.attname)]
+    return type(row)(**{name: masked(getattr(row, name)) for name in names})
+
+
 class TextFilter(admin.ListFilter):
     """A filter with a text field, for rows whose column equals the text."""
 
@@ -153,7 +196,9 @@ class TextFilter(admin.ListFilter):
     column = ""
     input_type = "search"
 
-    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+    def __init__(
+        self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any
+    ) -> None:
         super().__init__(request, params, model, model_admin)
         values = params.pop(self.parameter_name, "")
         # Since Django 5 the parameters are lists of values.
@@ -171,10 +216,21 @@ class TextFilter(admin.ListFilter):
         return [self.parameter_name]
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield one entry, with what the template needs to keep the other filters."""
-        others = [(name, value) for name, values in self.request.GET.lists() for value in values]
-        kept = [(name, value) for name, value in others if name not in {self.parameter_name, "p"}]
-        yield {"kept": kept, "query_string": changelist.get_query_string({}, [self.parameter_name])}
+        """Yield one entry, with the template's data for keeping the other filters."""
+        others = [
+            (name, value)
+            for name, values in self.request.GET.lists()
+            for value in values
+        ]
+        kept = [
+            (name, value)
+            for name, value in others
+            if name not in {self.parameter_name, "p"}
+        ]
+        yield {
+            "kept": kept,
+            "query_string": changelist.get_query_string({}, [self.parameter_name]),
+        }
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(**{self.column: self.text}) if self.text else queryset
@@ -193,18 +249,31 @@ class DayFilter(TextFilter):
     @property
     def day(self) -> datetime | None:
         try:
-            return datetime.strptime(self.text, "%Y-%m-%d").replace(tzinfo=UTC) + self.shift
+            return (
+                datetime.strptime(self.text, "%Y-%m-%d").replace(tzinfo=UTC)
+                + self.shift
+            )
         except (ValueError, OverflowError):
             return None
 
     @property
     def error(self) -> str:
-        return _("Enter a date like 2026-11-21.") if self.text and self.day is None else ""
+        return (
+            _("Enter a date like 2026-11-21.") if self.text and self.day is None else ""
+        )
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(**{self.column: self.day}) if self.day is not None else queryset
+        return (
+            queryset.filter(**{self.column: self.day})
+            if self.day is not None
+            else queryset
+        )
 
 
 def text_filter(name: str, label: StrPromise | str, lookup: str) -> type[TextFilter]:
     """Return a TextFilter on one column."""
-    return type("TextFilter", (TextFilter,), {"parameter_name": name, "title": label, "column": lookup})
+    return type(
+        "TextFilter",
+        (TextFilter,),
+        {"parameter_name": name, "title": label, "column": lookup},
+    )

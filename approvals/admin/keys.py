@@ -22,8 +22,17 @@ from approvals.administration.keys.forms import ToolListsForm
 from approvals.models.keys import ApiKey
 from approvals.states import Door
 
-#: Everything of a key but its lists, which can be changed.
-FIXED = ("user", "name", "prefix", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at")
+#: All fields of a key except its lists, which can be changed.
+FIXED = (
+    "user",
+    "name",
+    "prefix",
+    "scopes",
+    "created_at",
+    "last_used_at",
+    "expires_at",
+    "revoked_at",
+)
 
 
 class KeyListsForm(ToolListsForm, forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
@@ -45,32 +54,57 @@ class ApiKeyAdmin(SecretOwner, OnRecord, ReadOnlyAdmin):
     Keys are created with `manage.py createkey`, which shows them once.
     """
 
-    list_display = ("name", "prefix", "user", "scopes", "created_at", "last_used_at", "revoked_at")
+    list_display = (
+        "name",
+        "prefix",
+        "user",
+        "scopes",
+        "created_at",
+        "last_used_at",
+        "revoked_at",
+    )
     list_select_related = ("user",)
     form = KeyListsForm
     ordering = ("-pk",)
     actions = ("revoke", "new_webhook_secret", "end_old_webhook_secrets")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the lists of a key may be changed; nothing else of it can be."""
+        """Return whether the lists of a key may be changed; nothing else can be."""
         if not self.has_revoke_permission(request):
             return False
-        return obj is None or (obj.revoked_at is None and self._may_change_person(request, obj.user))
+        return obj is None or (
+            obj.revoked_at is None and self._may_change_person(request, obj.user)
+        )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return (*FIXED, *(ToolListsForm.base_fields if self.has_change_permission(request, obj) else ["tool_lists"]))
+        return (
+            *FIXED,
+            *(
+                ToolListsForm.base_fields
+                if self.has_change_permission(request, obj)
+                else ["tool_lists"]
+            ),
+        )
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Any = None
+    ) -> tuple[str, ...]:
         return (*FIXED, "tool_lists")
 
-    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
-        """Store the lists the way the product does, on record."""
+    def save_model(
+        self, request: HttpRequest, obj: ApiKey, form: Any, change: bool
+    ) -> None:
+        """Store the lists through the product's action, on record."""
         by: Any = request.user
         actions.change_tool_lists(obj.pk, form.lists, by=by, via=Door.ADMIN)
 
     def _may_change_person(self, request: HttpRequest, person: User) -> bool:
         own = person.pk == request.user.pk
-        return own or bool(request.user.is_superuser) or not is_beyond_administrators(person)
+        return (
+            own
+            or bool(request.user.is_superuser)
+            or not is_beyond_administrators(person)
+        )
 
     def may_make_secret(self, request: HttpRequest, owner: ApiKey) -> bool:
         return self._may_change_person(request, owner.user)
@@ -87,6 +121,11 @@ class ApiKeyAdmin(SecretOwner, OnRecord, ReadOnlyAdmin):
     @admin.action(description=_("Revoke selected keys"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         by: Any = request.user
-        revoked = sum(actions.revoke_key(key.pk, by=by, via=Door.ADMIN) for key in queryset.order_by("pk"))
-        message = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", revoked)
+        revoked = sum(
+            actions.revoke_key(key.pk, by=by, via=Door.ADMIN)
+            for key in queryset.order_by("pk")
+        )
+        message = ngettext(
+            "%(count)d key was revoked.", "%(count)d keys were revoked.", revoked
+        )
         self.message_user(request, message % {"count": revoked}, messages.SUCCESS)

@@ -1,20 +1,17 @@
-"""The admin of users, the audit log and its export, workflows, requests, decisions and events."""
+"""The admin of the audit log and its export, workflows, requests, decisions and events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
 from datetime import timedelta
 from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
 from django.core.exceptions import BadRequest, PermissionDenied
-from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -22,19 +19,25 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
-from approvals.actions.locking import lock_standing
-from approvals.actions.policy.standing_changes import standing_changed
-from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, TextFilter, text_filter
-from approvals.administration.changeable import is_beyond_administrators, is_protected
-from approvals.administration.keys.actions import revoke_keys_of
-from approvals.administration.people.actions import tell_of_new_address
+from approvals.admin.base import DayFilter, ReadOnlyAdmin, TextFilter, text_filter
 from approvals.administration.webhooks.actions import resend_events
-from approvals.asking.secrets import masked_decision, masked_request
+from approvals.asking.secrets import (
+    OF_DECISION,
+    VALUES,
+    masked_column,
+    masked_decided,
+    masked_input,
+)
 from approvals.exceptions import Refusal
-from approvals.http import SignedIn, actor_of, refusals_as_pages
-from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
+from approvals.http import SignedIn, actor_of
+from approvals.models import (
+    ApprovalRequest,
+    AuditEntry,
+    Decision,
+    OutboxEvent,
+    Workflow,
+)
 from approvals.queries.audit import of_tool
-from approvals.queries.policy.givers import powers_of_givers
 from approvals.queries.search import with_words_of_requests
 from approvals.record.audit import shown_body
 from approvals.record.events import EVENTS
@@ -43,92 +46,16 @@ from approvals.states import Door, Verdict
 from approvals.text.tables import pretty
 from approvals.text.text import visible
 
-admin.site.unregister([User, Group])
-
-
-class ChangesStanding(OnRecord):
-    """Changes who may do what: under the one lock for that, and with what follows from it, as the product does."""
-
-    def changeform_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._changing(super().changeform_view, request, *args, **kwargs)
-
-    def delete_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._changing(super().delete_view, request, *args, **kwargs)
-
-    def changelist_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._changing(super().changelist_view, request, *args, **kwargs)
-
-    def _changing(self, view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        @refusals_as_pages
-        def change(request: SignedIn) -> HttpResponse:
-            with transaction.atomic():
-                lock_standing(actor_of(request))
-                powers = powers_of_givers()
-                response: HttpResponse = view(request, *args, **kwargs)
-                standing_changed(powers)
-            return response
-
-        return change(request) if request.method == "POST" else view(request, *args, **kwargs)
-
-
-@admin.register(User)
-class PersonAdmin(ChangesStanding, OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
-    """Django's admin of users, with only its own filters. Changes are on record.
-
-    Only superusers give rights, and change people who have any: otherwise *Can change user* would be every right.
-    """
-
-    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return super().has_change_permission(request, obj) and _may_change(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return super().has_delete_permission(request, obj) and _may_change(request, obj)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        rights = () if _is_superuser(request) else ("is_staff", "is_superuser", "groups", "user_permissions")
-        return (*super().get_readonly_fields(request, obj), *rights)
-
-    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Revoke the keys of a person who is deactivated, and tell one whose address changes at both, as the product does."""
-        super().save_model(request, obj, form, change)
-        by: Any = request.user
-        if change and "email" in form.changed_data:
-            tell_of_new_address(obj, form.initial["email"], by=by)
-        if "is_active" in form.changed_data and not obj.is_active:
-            revoke_keys_of(obj, by=by, via=Door.ADMIN)
-
-
-def _is_superuser(request: HttpRequest) -> bool:
-    return bool(request.user.is_active and request.user.is_superuser)
-
-
-def _may_change(request: HttpRequest, person: User | None) -> bool:
-    """Return whether a person has so few rights that someone who is no superuser may change them."""
-    return person is None or _is_superuser(request) or not (is_beyond_administrators(person) or is_protected(person))
-
-
-@admin.register(Group)
-class TeamAdmin(ChangesStanding, OwnFilters, GroupAdmin):
-    """Django's admin of groups, with only its own filters. Only superusers change the rights that groups give, on record."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return _is_superuser(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        return _is_superuser(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        return _is_superuser(request)
-
 
 class EventFilter(admin.SimpleListFilter):
-    title, parameter_name = _("event"), "event"
+    title = _("event")
+    parameter_name = "event"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(event, event) for event in EVENTS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Filter by event. An unknown event finds nothing, so that a typo does not export the whole log."""
+        """Filter by event. An unknown event matches nothing, so that a typo does not export the whole log."""
         wanted = self.value()
         if wanted is None:
             return queryset
@@ -136,29 +63,36 @@ class EventFilter(admin.SimpleListFilter):
 
 
 class FromDay(DayFilter):
-    title, parameter_name, column = _("from day (UTC)"), "from", "at__gte"
+    title = _("from day (UTC)")
+    parameter_name = "from"
+    column = "at__gte"
 
 
 class UntilDay(DayFilter):
-    title, parameter_name, column, shift = _("until day (UTC)"), "until", "at__lt", timedelta(days=1)
+    title = _("until day (UTC)")
+    parameter_name = "until"
+    column = "at__lt"
+    shift = timedelta(days=1)
 
 
 class VerdictFilter(admin.SimpleListFilter):
-    title, parameter_name = _("verdict"), "verdict"
+    title = _("verdict")
+    parameter_name = "verdict"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(value, str(label)) for value, label in Verdict.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Filter by verdict. An unknown one finds nothing, so that a typo does not export the whole log."""
+        """Filter by verdict. An unknown one matches nothing, so that a typo does not export the whole log."""
         wanted = self.value()
         return queryset if wanted is None else queryset.filter(verdict=wanted or None)
 
 
 class ToolFilter(TextFilter):
-    """A filter by the name of a tool, however it is written."""
+    """A filter by the name of a tool, in any spelling."""
 
-    parameter_name, title = "tool", _("tool")
+    parameter_name = "tool"
+    title = _("tool")
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(of_tool(self.text)) if self.text else queryset
@@ -177,29 +111,35 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         FromDay,
         UntilDay,
     )
-    #: Shows the search field; `get_search_results` searches, by the words of the request.
+    #: Shows the search field; `get_search_results` searches by the words of the request.
     search_fields = ("request_id",)
-    search_help_text = _("Words of the request: title, input, notes, decision and result.")
+    search_help_text = _(
+        "Words of the request: title, input, notes, decision and result."
+    )
     ordering = ("-pk",)
     actions = None
     exclude = ("body",)
     readonly_fields = ("canonical_body",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
-        title = ApprovalRequest.objects.filter(pk=OuterRef("request_id")).values("title")
+        title = ApprovalRequest.objects.filter(pk=OuterRef("request_id")).values(
+            "title"
+        )
         entries: QuerySet[AuditEntry] = super().get_queryset(request)
         return entries.annotate(**{"request_title": Subquery(title)})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Filter by the words of a request, as the audit page does."""
+        """Filter by the words of a request, like the audit page."""
         words = search_term.replace("\x00", "").strip()
-        return (with_words_of_requests(queryset, words)[0] if words else queryset), False
+        return (
+            with_words_of_requests(queryset, words)[0] if words else queryset
+        ), False
 
     @admin.display(description=_("request"))
     def subject(self, entry: AuditEntry) -> SafeString | str:
-        """Link to the page of the request that the entry is about."""
+        """Link to the page of the entry's request."""
         if not entry.request_title or not entry.request_id:
             return "\N{EN DASH}"
         address = reverse("approvals:request", args=[entry.request_id])
@@ -207,23 +147,44 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("verdict"))
     def shown_verdict(self, entry: AuditEntry) -> str:
-        return str(Verdict(entry.verdict).label) if entry.verdict in Verdict.values else "\N{EN DASH}"
+        return (
+            str(Verdict(entry.verdict).label)
+            if entry.verdict in Verdict.values
+            else "\N{EN DASH}"
+        )
 
     @admin.display(description=_("person"), ordering="actor_name")
     def person(self, entry: AuditEntry) -> SafeString | str:
-        """Link to what this person did, on the audit page."""
+        """Link to this person's actions, on the audit page."""
         if not entry.actor_name:
             return "\N{EN DASH}"
         query = urlencode({"person": entry.actor_name})
-        return format_html('<a href="{}?{}">{}</a>', reverse("approvals:audit"), query, visible(entry.actor_name))
+        return format_html(
+            '<a href="{}?{}">{}</a>',
+            reverse("approvals:audit"),
+            query,
+            visible(entry.actor_name),
+        )
 
     @admin.display(description="body")
     def canonical_body(self, entry: AuditEntry) -> SafeString:
-        return format_html("<pre>{}</pre>", pretty(shown_body(entry)))
+        return format_html("<pre>{}</pre>", pretty(json.loads(entry.body)))
+
+    def shown_value(self, row: AuditEntry, name: str) -> Any:
+        return (
+            json.dumps(shown_body(row))
+            if name == "body"
+            else super().shown_value(row, name)
+        )
 
     def get_urls(self) -> list[URLPattern]:
         exports = [
-            path(f"export.{kind}", self.admin_site.admin_view(self.export), {"kind": kind}, name=f"audit_export_{kind}")
+            path(
+                f"export.{kind}",
+                self.admin_site.admin_view(self.export),
+                {"kind": kind},
+                name=f"audit_export_{kind}",
+            )
             for kind in TYPES
         ]
         return exports + super().get_urls()
@@ -235,15 +196,27 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         try:
             shown = self.get_changelist_instance(request)
         except IncorrectLookupParameters as error:
-            raise BadRequest(gettext("Page not found. The list has fewer pages.")) from error
+            raise BadRequest(
+                gettext("Page not found. The list has fewer pages.")
+            ) from error
         if any(getattr(applied, "error", "") for applied in shown.filter_specs):
-            raise BadRequest(gettext("A filter has an invalid date. Write it like 2026-11-21."))
+            raise BadRequest(
+                gettext("A filter has an invalid date. Write it like 2026-11-21.")
+            )
         return export(shown.get_queryset(request), kind)
 
 
 @admin.register(Workflow)
 class WorkflowAdmin(ReadOnlyAdmin):
-    list_display = ("title", "state", "agent", "owner", "open_count", "started_at", "ended_at")
+    list_display = (
+        "title",
+        "state",
+        "agent",
+        "owner",
+        "open_count",
+        "started_at",
+        "ended_at",
+    )
     list_filter = ("state", text_filter("run", _("run"), "key"))
     list_select_related = ("owner",)
     ordering = ("-pk",)
@@ -251,33 +224,60 @@ class WorkflowAdmin(ReadOnlyAdmin):
 
 @admin.register(ApprovalRequest)
 class ApprovalRequestAdmin(ReadOnlyAdmin):
-    list_display = ("title", "kind", "status", "tool_name", "priority", "requested_by", "created_at", "deadline_at")
-    list_filter = ("status", "kind", "priority", text_filter("tool", _("tool"), "canonical_tool"))
+    list_display = (
+        "title",
+        "kind",
+        "status",
+        "tool_name",
+        "priority",
+        "requested_by",
+        "created_at",
+        "deadline_at",
+    )
+    list_filter = (
+        "status",
+        "kind",
+        "priority",
+        text_filter("tool", _("tool"), "canonical_tool"),
+    )
     list_select_related = ("requested_by",)
     ordering = ("-created_at", "-id")
     readonly_fields = ("id",)  # read-only fields are shown only if they are listed
-    # From these, hidden values could be found by trying all of them.
+    # From these, hidden values could be found by brute force.
     exclude = ("ask_digest", "digest_salt", "input_fingerprint")
     actions = ("cancel_selected",)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ApprovalRequest | None:
-        """Return the request without its secrets, which only its own page shows, on record."""
-        known: ApprovalRequest | None = super().get_object(request, object_id, from_field)
-        return known and masked_request(known)
+    def shown_value(self, row: ApprovalRequest, name: str) -> Any:
+        """Return a column without the secrets of the request, which only its own page reveals, on record."""
+        if name == "proposal" and row.proposal:
+            return {**row.proposal, "input": masked_input(row, row.proposal["input"])}
+        return (
+            masked_column(row, name)
+            if name in VALUES
+            else super().shown_value(row, name)
+        )
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.decide_approvalrequest"))
 
     @admin.action(description=_("Cancel selected requests"), permissions=["decide"])
-    def cancel_selected(self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]) -> None:
+    def cancel_selected(
+        self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]
+    ) -> None:
         """Cancel each request in its own transaction, through the same decision path as all decisions."""
         for pending in queryset.order_by("created_at", "id"):
             try:
-                actions.cancel(pending.pk, by=actor_of(cast("SignedIn", request)), via=Door.ADMIN)
+                actions.cancel(
+                    pending.pk, by=actor_of(cast("SignedIn", request)), via=Door.ADMIN
+                )
             except Refusal as refusal:
-                self.message_user(request, f"“{pending.title}”: {refusal}", messages.WARNING)
+                self.message_user(
+                    request, f"“{pending.title}”: {refusal}", messages.WARNING
+                )
             else:
-                message = gettext("“%(title)s” was cancelled.") % {"title": pending.title}
+                message = gettext("“%(title)s” was cancelled.") % {
+                    "title": pending.title
+                }
                 self.message_user(request, message, messages.SUCCESS)
 
 
@@ -290,10 +290,13 @@ class DecisionAdmin(ReadOnlyAdmin):
     readonly_fields = ("request",)  # read-only fields are shown only if they are listed
     exclude = ("digest_salt",)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Decision | None:
-        """Return the decision without the secrets of its request."""
-        known: Decision | None = super().get_object(request, object_id, from_field)
-        return known and masked_decision(known.request, known)
+    def shown_value(self, row: Decision, name: str) -> Any:
+        """Return a column without the secrets of the request."""
+        return (
+            masked_decided(row.request, row, name)
+            if name in OF_DECISION
+            else super().shown_value(row, name)
+        )
 
 
 @admin.register(OutboxEvent)
@@ -323,9 +326,11 @@ class OutboxEventAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Send selected events now"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
-        """Send events again, also delivered ones: receivers recognize a repeated event by its id."""
+        """Resend events, even delivered ones: receivers recognize a repeated event by its id."""
         sent = resend_events(queryset, by=request.user)  # type: ignore[arg-type]
         message = ngettext(
-            "%(count)d event will be sent within a second.", "%(count)d events will be sent within a second.", sent
+            "%(count)d event will be sent within a second.",
+            "%(count)d events will be sent within a second.",
+            sent,
         )
         self.message_user(request, message % {"count": sent}, messages.SUCCESS)

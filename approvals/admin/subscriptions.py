@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.admin.base import Base, RecordedAdmin
-from approvals.administration.rules import actions as rules
+from approvals.administration.notification_rules import actions as rules
 from approvals.administration.webhooks import actions as webhooks
 from approvals.administration.webhooks.forms import WebhookForm
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
@@ -25,29 +25,39 @@ class SecretOwner(Base):
     """Admin actions for models with a signing secret. The new secret is shown only once, on the page after the action."""
 
     def has_secret_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
+        return bool(
+            request.user.has_perm(
+                f"{self.opts.app_label}.change_{self.opts.model_name}"
+            )
+        )
 
     def may_make_secret(self, request: HttpRequest, owner: Any) -> bool:
-        """Return whether a person who may make secrets may make that of this row."""
+        """Return whether a person who may create secrets may create one for this row."""
         return True
 
     def make_secret(self, request: HttpRequest, owner: Any) -> str:
-        """Make a new secret of this row, and return it."""
+        """Create a secret for this row, and return it."""
         raise NotImplementedError
 
     def end_old_secrets(self, request: HttpRequest, owner: Any) -> int:
-        """Let only the newest secret of this row sign from now on; return how many were ended."""
+        """End all secrets of this row but the newest; return how many were ended."""
         raise NotImplementedError
 
     def _refuse(self, request: HttpRequest) -> None:
-        message = _("Only a superuser can change the secrets of superusers, staff, and people who may change users.")
+        message = _(
+            "Only a superuser can change the secrets of superusers, staff, and people who may change users."
+        )
         self.message_user(request, message, messages.ERROR)
 
     @admin.action(
-        description=gettext_lazy("Create a new webhook secret (the previous one stays valid for a day)"),
+        description=gettext_lazy(
+            "Create a new webhook secret (the previous one stays valid for a day)"
+        ),
         permissions=["secret"],
     )
-    def new_webhook_secret(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    def new_webhook_secret(
+        self, request: HttpRequest, queryset: QuerySet[Any]
+    ) -> HttpResponse | None:
         """Create a secret for one row at a time: two secrets on one page could be mixed up."""
         owner = queryset.first()
         if owner is None or queryset.count() != 1:
@@ -60,8 +70,13 @@ class SecretOwner(Base):
         self.log_change(request, owner, _("Created a new webhook secret."))
         return self.secret_page(request, owner, text)
 
-    @admin.action(description=gettext_lazy("Revoke old webhook secrets now"), permissions=["secret"])
-    def end_old_webhook_secrets(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    @admin.action(
+        description=gettext_lazy("Revoke old webhook secrets now"),
+        permissions=["secret"],
+    )
+    def end_old_webhook_secrets(
+        self, request: HttpRequest, queryset: QuerySet[Any]
+    ) -> None:
         if not all(self.may_make_secret(request, owner) for owner in queryset):
             self._refuse(request)
             return
@@ -69,17 +84,25 @@ class SecretOwner(Base):
         for owner in queryset:
             ended += self.end_old_secrets(request, owner)
             self.log_change(request, owner, _("Revoked old webhook secrets."))
-        message = ngettext("%(count)d secret was revoked.", "%(count)d secrets were revoked.", ended)
+        message = ngettext(
+            "%(count)d secret was revoked.", "%(count)d secrets were revoked.", ended
+        )
         self.message_user(request, message % {"count": ended}, messages.SUCCESS)
 
-    def secret_page(self, request: HttpRequest, owner: Owner, text: str) -> HttpResponse:
+    def secret_page(
+        self, request: HttpRequest, owner: Owner, text: str
+    ) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
             "title": _("Webhook secret"),
             "owner": owner,
             "secret": text,
         }
-        response = TemplateResponse(request, "admin/approvals/webhook_secret.html", context | {"opts": self.opts})
+        response = TemplateResponse(
+            request,
+            "admin/approvals/webhook_secret.html",
+            context | {"opts": self.opts},
+        )
         add_never_cache_headers(response)
         return response
 
@@ -91,7 +114,8 @@ class WebhookEndpointAdmin(SecretOwner, RecordedAdmin):
     form = WebhookForm
     ordering = ("-pk",)
     actions = ("new_webhook_secret", "end_old_webhook_secrets")
-    store, remove = staticmethod(webhooks.store_endpoint), staticmethod(webhooks.remove_endpoint)
+    store = staticmethod(webhooks.store_endpoint)
+    remove = staticmethod(webhooks.remove_endpoint)
 
     def make_secret(self, request: HttpRequest, owner: WebhookEndpoint) -> str:
         by: Any = request.user
@@ -101,7 +125,12 @@ class WebhookEndpointAdmin(SecretOwner, RecordedAdmin):
         by: Any = request.user
         return webhooks.end_old_secrets(owner.pk, by=by, via=Door.ADMIN)
 
-    def response_add(self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None) -> Any:
+    def response_add(
+        self,
+        request: HttpRequest,
+        obj: WebhookEndpoint,
+        post_url_continue: str | None = None,
+    ) -> Any:
         """Show the first secret of a new endpoint."""
         return self.secret_page(request, obj, secrets_of(obj)[0])
 
@@ -115,8 +144,11 @@ class NotificationRuleAdmin(RecordedAdmin):
     list_select_related = ("person", "group")
     raw_id_fields = ("person",)
     ordering = ("-pk",)
-    store, remove = staticmethod(rules.store_rule), staticmethod(rules.remove_rule)
+    store = staticmethod(rules.store_rule)
+    remove = staticmethod(rules.remove_rule)
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        may = self.has_change_permission(request, obj) or self.has_add_permission(request)
+        may = self.has_change_permission(request, obj) or self.has_add_permission(
+            request
+        )
         return () if may else ("slack_url",)

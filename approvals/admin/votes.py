@@ -1,4 +1,4 @@
-"""The admin of votes: who voted on which request, and in whose seat."""
+"""The admin of votes, with their voters, requests and seats."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.admin.base import ReadOnlyAdmin, text_filter
 from approvals.models import Vote
-from approvals.text.confusables import marked_name
+from approvals.text.names import marked_name
 
 
 @admin.register(Vote)
 class VoteAdmin(ReadOnlyAdmin):
-    """Shows votes as they are now. The audit log has every change of them, and its export too (`request.voted`)."""
+    """Shows votes as they are now. The audit log and its export have every change of them (`request.voted`)."""
 
-    list_display = ("request", "person_name", "seat", "verdict", "stage_number", "counted", "via", "voted_at")
+    list_display = (
+        "request",
+        "person_name",
+        "seat",
+        "verdict",
+        "stage_number",
+        "counted",
+        "via",
+        "voted_at",
+    )
     list_filter = (
         "verdict",
         "counted",
@@ -27,7 +36,7 @@ class VoteAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("seat"))
     def seat(self, vote: Vote) -> str:
-        """Return whose vote it is: that of who was away, if a delegate gave it."""
+        """Return the owner of the seat: the absent person, if a delegate voted."""
         return marked_name(vote.for_name or vote.person_name)
 
     @admin.display(description=_("stage"), ordering="stage")

@@ -1,4 +1,4 @@
-"""The checklist of the first run: what is left to do until the first request has been asked and decided."""
+"""The first-run checklist: the steps up to the first decided request."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ from approvals.models import ApprovalRequest, Decision, Preferences
 from approvals.models.keys import ApiKey
 from approvals.queries.preferences import preferences_of
 
-#: With this status htmx asks no more.
+#: htmx stops polling at this status.
 STOP_POLLING = 286
-#: Stands in the command until the reader puts their key there.
+#: Placeholder in the command for the reader's API key.
 PLACEHOLDER = "YOUR_KEY"
-QUESTION = {"kind": "question", "title": "Which size?", "options": [{"label": "S"}, {"label": "M"}]}
+QUESTION = {
+    "kind": "question",
+    "title": "Which size?",
+    "options": [{"label": "S"}, {"label": "M"}],
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """Which steps are done, and the command that asks the first request."""
+    """The completed steps, and a command that sends a first request."""
 
     approver: bool
     key: bool
@@ -44,7 +48,7 @@ class Checklist:
 
 
 def first_question(key: str) -> str:
-    """Return a command that asks a question, in one line that a shell takes as it stands."""
+    """Return a one-line shell command that asks a question."""
     command = ["curl", f"{settings.PUBLIC_URL}/api/v1/requests"]
     for header in (f"Authorization: Bearer {key}", "Content-Type: application/json"):
         command += ["-H", header]
@@ -67,12 +71,17 @@ def checklist_for(viewer: Standing, preferences: Preferences) -> Checklist | Non
 @administrators_only
 @require_GET
 def checklist(request: SignedIn) -> HttpResponse:
-    """The marks of the steps as they are now, for a page that shows the checklist already."""
+    """The current state of the steps, for a page that shows the checklist already."""
     current = checklist_for(request.standing, preferences_of(request.user))
     if current is None:
         return HttpResponse(status=STOP_POLLING)
     status = STOP_POLLING if current.complete else 200
-    return render(request, "approvals/administration/_steps.html", {"checklist": current}, status=status)
+    return render(
+        request,
+        "approvals/administration/_steps.html",
+        {"checklist": current},
+        status=status,
+    )
 
 
 @administrators_only

@@ -1,4 +1,4 @@
-"""What the forms of settings share: a field that suggests names, and how a form that was refused is shown."""
+"""Shared code of the settings forms: a field that suggests names, and the display of refused forms."""
 
 from __future__ import annotations
 
@@ -12,19 +12,32 @@ from django.utils.translation import gettext as _
 from approvals.db.canonical_json import NotCanonical, parse
 from approvals.exceptions import Refusal
 
-#: A form that was refused is shown again with its errors.
+#: Status of a refused form, which is shown again with its errors.
 REFUSED = 422
 
 
 def combobox(kind: str) -> forms.TextInput:
     """Return a field that suggests names while a person types; see `static/pausepoint/combobox.js`."""
     source = reverse_lazy("approvals:suggested", args=[kind])
-    attributes = {"data-combobox": "", "data-source": source, "autocomplete": "off", "autocapitalize": "none"}
+    attributes = {
+        "data-combobox": "",
+        "data-source": source,
+        "autocomplete": "off",
+        "autocapitalize": "none",
+    }
     return forms.TextInput(attrs=attributes)
 
 
+def several(label: Any, choices: Any) -> forms.MultipleChoiceField:
+    """Return an optional field of check boxes."""
+    widget = forms.CheckboxSelectMultiple
+    return forms.MultipleChoiceField(
+        label=label, required=False, choices=choices, widget=widget
+    )
+
+
 def refuse(form: forms.BaseForm, refusal: Refusal) -> None:
-    """Show a refusal of the action above the form."""
+    """Add the message of a refused action to the form's errors."""
     form.add_error(None, str(refusal))
 
 
@@ -34,12 +47,14 @@ def status_of(form: forms.BaseForm) -> int:
 
 
 def lines_in(text: str) -> list[str]:
-    """Return the lines of a text, each once, without blanks around them and without empty ones."""
-    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    """Return the distinct non-empty lines of a text, stripped."""
+    return list(
+        dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
+    )
 
 
 def json_list_in(text: str) -> list[Any]:
-    """Return the JSON list in a text, an empty one if the text is empty. ValidationError, also for an empty list."""
+    """Return the JSON list in a text; an empty text gives an empty list. Raise ValidationError, also for a written empty list."""
     if not text.strip():
         return []
     try:
@@ -47,5 +62,9 @@ def json_list_in(text: str) -> list[Any]:
     except NotCanonical as error:
         raise ValidationError(_("This is not valid JSON.")) from error
     if not isinstance(value, list) or not value:
-        raise ValidationError(_("This must be a JSON list with at least one item. Leave it empty for any value."))
+        raise ValidationError(
+            _(
+                "This must be a JSON list with at least one item. Leave it empty for any value."
+            )
+        )
     return value

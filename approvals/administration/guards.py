@@ -1,4 +1,4 @@
-"""Who may open the pages of administration."""
+"""Restrict pages to administrators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 
 
 def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
-    """Answer everyone else as if there were no such page."""
+    """Respond to everyone else as if the page did not exist."""
 
     answered = refusals_as_pages(view)
 

@@ -7,14 +7,13 @@ from django.urls import path
 from approvals.administration import first_run
 from approvals.administration.absence import views as absence
 from approvals.administration.changes import views as changes
-from approvals.administration.checks import views as checks
 from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
+from approvals.administration.notification_rules import views as rules
 from approvals.administration.people import views as people
-from approvals.administration.policy import views as policy
 from approvals.administration.preferences import attention, profile
 from approvals.administration.preferences import views as preferences
-from approvals.administration.rules import views as rules
+from approvals.administration.rules import views as policy
 from approvals.administration.scopes import views as scopes
 from approvals.administration.tools import views as tools
 from approvals.administration.webhooks import views as webhooks
@@ -69,8 +68,6 @@ urlpatterns = [
     path("scopes/", scopes.scopes, name="scopes"),
     path("scopes/<int:pk>/", scopes.scope, name="scope"),
     path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),
-    path("checks/", checks.checks, name="checks"),
-    path("checks/<int:pk>/remove/", checks.remove, name="remove-check-case"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<path:name>/", tools.tool, name="tool"),
     path("first-run/", first_run.checklist, name="first-run"),

@@ -1,4 +1,4 @@
-"""AgentForge's `ask-human`: ask a question in its input shape and return the answer in its output shape."""
+"""AgentForge's `ask-human`: ask a question in its input format and return the answer in its output format."""
 
 from __future__ import annotations
 
@@ -18,10 +18,18 @@ from pydantic import Field, PlainValidator
 from pydantic_core import ErrorDetails
 
 from approvals.access.callers import Caller
-from approvals.api import asking, exchange
-from approvals.api.bodies import Body, StorableObject, StorableText, idempotency_key, json_object, mark_replayed
+from approvals.api import exchange, requests
+from approvals.api.bodies import (
+    Body,
+    StorableObject,
+    StorableText,
+    idempotency_key,
+    json_object,
+    mark_replayed,
+)
 from approvals.api.frame import endpoint, thread_of, wait_of
 from approvals.api.long_poll import read_request, respond_when_ended
+from approvals.api.outcomes import ReadRequest
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.asking.origins import Origin
@@ -33,18 +41,19 @@ from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
 
 #: Seconds that one HTTP request may wait for an answer; afterwards, the client polls the outcome.
 MAX_WAIT = 600
-#: Longer timeouts are refused: datetime could not represent their deadlines.
+#: Longer timeouts are rejected: datetime could not represent their deadlines.
 MAX_TIMEOUT_DAYS = 36_500
 MAX_TIMEOUT = MAX_TIMEOUT_DAYS * 86_400_000
 
 
 @endpoint("POST", "ask", counts=True)
 def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Ask a person. Responds 202 with the request's id, or with `?wait=SECONDS` the answer if it comes in time.
+    """Ask a person. Respond with 202 and the request's id, or with `?wait=SECONDS` the answer if it comes in time.
 
     Repeating an `Idempotency-Key` does not ask again; it returns the existing question and its answer.
     """
-    seconds, thread = wait_of(request, limit=MAX_WAIT), thread_of(request)
+    seconds = wait_of(request, limit=MAX_WAIT)
+    thread = thread_of(request)
     question = parse_question(json_object(request))
     origin = Origin(
         scope=caller.scope,
@@ -53,24 +62,39 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
         thread_id=thread,
         idempotency_key=idempotency_key(request),
     )
-    ask_outcome = asking.ask(caller, question, origin)
-    response = respond_when_ended(request, ask_outcome.request, seconds, partial(_respond, request))
+    ask_outcome = requests.ask(caller, question, origin)
+    response = respond_when_ended(
+        request,
+        caller,
+        ReadRequest(ask_outcome.request),
+        seconds,
+        partial(_respond, request),
+    )
     mark_replayed(response, ask_outcome.replayed)
     return response
 
 
 @endpoint("GET", "read")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
-    """Return the outcome of a question in the same shape and with the same `?wait=`."""
+    """Return the outcome of a question in the same format and with the same `?wait=`."""
+    seconds = wait_of(request, limit=MAX_WAIT)
+    return respond_when_ended(
+        request, caller, pk, seconds, partial(_respond, request), read=_read_question
+    )
+
+
+def _read_question(caller: Caller, pk: UUID) -> ReadRequest:
     question = read_request(caller, pk)
-    if question.kind != Kind.QUESTION:
+    if question.row.kind != Kind.QUESTION:
         raise NotFound
-    return respond_when_ended(request, question, wait_of(request, limit=MAX_WAIT), partial(_respond, request))
+    return question
 
 
 def _priority(value: Any) -> Priority:
     if value not in Priority.values:
-        raise ValueError(_("must be one of %(names)s") % {"names": ", ".join(Priority.values)})
+        raise ValueError(
+            _("must be one of %(names)s") % {"names": ", ".join(Priority.values)}
+        )
     return Priority(value)
 
 
@@ -95,22 +119,23 @@ class Question(Body):
     timeout: Annotated[Any, PlainValidator(_milliseconds)] = 0
     default_response: Annotated[StorableText, Field(max_length=MAX_MESSAGE)] = ""
     suggestions: Annotated[
-        list[Annotated[StorableText, Field(max_length=MAX_LABEL)]], Field(max_length=MAX_SUGGESTIONS)
+        list[Annotated[StorableText, Field(max_length=MAX_LABEL)]],
+        Field(max_length=MAX_SUGGESTIONS),
     ] = Field(default_factory=list)
 
     @classmethod
     def _named(cls, error: ErrorDetails) -> tuple[str, str]:
-        # A suggestion has its number in the text.
+        # A suggestion is numbered in the text.
         name, *number = map(str, error["loc"])
         return name, ": ".join([*number, cls._message_of(error)])
 
 
-#: The names of its fields, as clients send them.
+#: The client's names of its fields.
 FIELDS = tuple(field.alias or name for name, field in Question.model_fields.items())
 
 
 def parse_question(body: Mapping[str, Any]) -> Ask:
-    """Return the question in a body of AgentForge's shape, ignoring unknown fields. Raises Invalid with an error per field."""
+    """Return the question in an AgentForge body, ignoring unknown fields. Raise Invalid with an error per field."""
     sent = Question.read(body)
     title, message = title_and_message(sent.question)
     fields = {name: body[name] for name in FIELDS if name in body}
@@ -122,22 +147,27 @@ def parse_question(body: Mapping[str, Any]) -> Ask:
         response_schema={"type": "string"},
         context=fields.get("context"),
         priority=sent.priority,
-        deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout) if sent.timeout > 0 else None,
+        deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout)
+        if sent.timeout > 0
+        else None,
         default_response=fields.get("defaultResponse", ABSENT),
         suggestions=sent.suggestions,
     )
 
 
-def _respond(request: HttpRequest, question: ApprovalRequest) -> HttpResponse:
-    """Return 202 while the question is pending and 200 with the answer. Raises Expired and RequestCancelled."""
+def _respond(request: HttpRequest, read: ReadRequest) -> HttpResponse:
+    """Return 202 while the question is pending and 200 with the answer. Raise Expired or RequestCancelled."""
+    question = read.row
     if question.pending:
         return _accepted(request, question)
-    decision, ended = question.decision, exchange.ended(question)
+    decision = question.decision
+    ended = exchange.ended(read)
     if decision.verdict == Verdict.CANCEL:
-        raise RequestCancelled(decision)
-    if exchange.error_of(exchange.asked(question), ended) is not None:
+        raise RequestCancelled(decision, ended.comment)
+    if exchange.error_of(exchange.asked(read), ended) is not None:
         raise Expired(decision)
-    requested, responded = exchange.ms(question.created_at), exchange.ms(decision.decided_at)
+    requested = exchange.ms(question.created_at)
+    responded = exchange.ms(decision.decided_at)
     metadata = {
         "requestId": str(question.pk),
         "requestedAt": requested,

@@ -1,13 +1,15 @@
-"""A request and its end as values for the encoders of protocols, with the texts that an agent reads."""
+"""A request and its end as values for protocol encoders, with the texts for the agent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from approvals.api.outcomes import ReadRequest
 from approvals.asking.answers import answer_text
+from approvals.json_types import JsonMapping
 from approvals.models import ApprovalRequest
 from approvals.states import ASK_HUMAN, Door, Verdict
 
@@ -19,7 +21,7 @@ DECLINED = "The person declined to answer."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A request as it was asked: times in ms since 1970, `timeout` in ms (0 means none), `default` None without one."""
+    """A request as it was made: times in ms since 1970, `timeout` in ms (0 means none), `default` None without one."""
 
     request_id: str
     thread_id: str
@@ -28,8 +30,8 @@ class Asked:
     created_at: int
     message: str = ""
     tool: str = ""
-    input: Mapping[str, Any] = field(default_factory=dict)
-    schema: Mapping[str, Any] | None = None
+    input: JsonMapping = field(default_factory=dict)
+    schema: JsonMapping | None = None
     context: Any = None
     priority: str = "normal"
     timeout: float = 0
@@ -54,54 +56,70 @@ class Ended:
     stopped: bool = False
 
 
-def asked(request: ApprovalRequest) -> Asked:
-    """Return the request for the encoder; none of it changes after asking."""
-    workflow = request.workflow
-    labels = [option["label"] for option in request.options]
+def asked(request: ReadRequest) -> Asked:
+    """Return the request for encoders; these values never change after it is made."""
+    row = request.row
+    workflow = request.row.workflow
+    read = request.columns(
+        [
+            "title",
+            "message",
+            "input",
+            "context",
+            "options",
+            "default_response",
+            "suggestions",
+        ]
+    )
+    labels = [option["label"] for option in read["options"]]
     return Asked(
-        request_id=str(request.pk),
+        request_id=str(row.pk),
         thread_id=workflow.thread_id or workflow.key,
-        kind=request.kind,
-        title=request.title,
-        message=request.message,
-        tool=request.tool_name,
-        input=request.input,
-        schema=request.response_schema,
-        context=request.context,
-        priority=request.priority,
-        created_at=ms(request.created_at),
-        timeout=_timeout(request),
-        default=answer_text(request.default_response) if request.has_default else None,
-        suggestions=[*labels, *request.suggestions],
+        kind=row.kind,
+        title=read["title"],
+        message=read["message"],
+        tool=row.tool_name,
+        input=read["input"],
+        schema=row.response_schema,
+        context=read["context"],
+        priority=row.priority,
+        created_at=ms(row.created_at),
+        timeout=_timeout(row),
+        default=answer_text(read["default_response"]) if row.has_default else None,
+        suggestions=[*labels, *read["suggestions"]],
     )
 
 
-def ended(request: ApprovalRequest) -> Ended:
-    """Return how the request ended, for the encoder."""
-    decision = request.decision
+def ended(request: ReadRequest) -> Ended:
+    """Return the end of the request for encoders."""
+    row = request.row
+    decision = request.row.decision
+    read = request.decided(decision)
     verdict = Verdict(decision.verdict)
     edited = verdict == Verdict.EDIT
-    value = decision.edited_input if edited else decision.answer
+    value = read["edited_input"] if edited else read["answer"]
     return Ended(
-        status=request.status,
+        status=row.status,
         verdict=verdict.value,
-        has_value=edited or verdict == Verdict.RESPOND or (verdict == Verdict.EXPIRE and request.has_default),
+        has_value=edited
+        or verdict == Verdict.RESPOND
+        or (verdict == Verdict.EXPIRE and row.has_default),
         value=value,
-        text=answer_text(decision.answer),
-        comment=decision.comment,
-        stopped=decision.via == Door.STOP or request.halted,
+        text=answer_text(read["answer"]),
+        comment=read["comment"],
+        stopped=decision.via == Door.STOP or row.halted,
     )
 
 
 def response_of(ended: Ended) -> str:
-    """Return the text that the agent gets as the answer to a question."""
+    """Return the answer to a question as text for the agent."""
     if ended.status == "rejected":
         return f"{DECLINED} Their words: {ended.comment}" if ended.comment else DECLINED
     return ended.text
 
 
 def error_of(request: Asked, ended: Ended) -> str | None:
-    """Return why the agent gets no answer; None if it gets one. An expired approval counts as rejected, which is an answer."""
+    """Return why the agent gets no answer; None if it gets one. An expired approval is rejected, which counts as an answer."""
     if ended.status == "cancelled":
         return f"{CANCELLED} {ended.comment}" if ended.comment else CANCELLED
     if ended.status == "expired" and ended.stopped:

@@ -1,4 +1,4 @@
-"""The frame around every view for programs: who calls, what a client token may do, and the limit on asking."""
+"""Checks around every view for programs: the caller, the limits of client tokens, and the rate limit on requests."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from approvals.exceptions import Invalid, NotAllowed, Refusal, ScopeMissing, Wro
 from approvals.http import refusal_page
 from approvals.text.translation import translated
 
-#: What a client token is told where it does not work, which is everywhere but where a view says that it confines it.
+#: Message for a client token outside its chat, used by every view that does not handle client tokens itself.
 ELSEWHERE = gettext_lazy("A client token only works for its own chat. Use an API key.")
-#: A view that takes client tokens, and asks `reaches` for which chat.
+#: For views that accept client tokens and check the chat with `reaches`.
 CONFINED = None
 
 View = Callable[..., HttpResponse]
@@ -33,17 +33,21 @@ _SECONDS = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
 
 
 class Framed:
-    """A view behind the frame. Its callers need one of the scopes; `tokens` is why it refuses client tokens, or CONFINED."""
+    """A view behind these checks. Callers need one of the scopes; `tokens` is the refusal of client tokens, or CONFINED."""
 
-    def __init__(self, view: View, scopes: tuple[str, ...], tokens: Promise | None) -> None:
+    def __init__(
+        self, view: View, scopes: tuple[str, ...], tokens: Promise | None
+    ) -> None:
         update_wrapper(self, view)
-        self.view, self.scopes, self.tokens = view, scopes, tokens
+        self.view = view
+        self.scopes = scopes
+        self.tokens = tokens
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
     def admit(self, caller: Caller) -> None:
-        """Raise NotAllowed for a client token that does not work here, and ScopeMissing."""
+        """Raise NotAllowed for a client token that is not valid here, and ScopeMissing."""
         if self.tokens is not CONFINED:
             refuse_tokens(caller, self.tokens)
         if self.scopes and caller.scopes.isdisjoint(self.scopes):
@@ -51,10 +55,10 @@ class Framed:
 
 
 class Endpoint(Framed):
-    """A view of one method for programs, `view(request, caller, ...)`, whose refusals are problem documents.
+    """A view of one method for programs, `view(request, caller, ...)`, whose refusals become problem documents.
 
-    One that asks `counts` before it reads the body. `refuse` answers refusals of the view in another form; `headers` are
-    those of every response.
+    Views that create requests are counted against the rate limit before the body is read. `refuse` converts refusals to another
+    format; `headers` are added to every response.
     """
 
     def __init__(
@@ -68,7 +72,10 @@ class Endpoint(Framed):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(view, scopes, tokens)
-        self.method, self.counts, self.refuse, self.headers = method, counts, refuse, headers or {}
+        self.method = method
+        self.counts = counts
+        self.refuse = refuse
+        self.headers = headers or {}
 
     def __call__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
@@ -83,20 +90,25 @@ class Endpoint(Framed):
 
     def check(self, request: HttpRequest) -> None:
         """Raise WrongMethod."""
-        if request.method != self.method and (request.method, self.method) != ("HEAD", "GET"):
+        if request.method != self.method and (request.method, self.method) != (
+            "HEAD",
+            "GET",
+        ):
             raise WrongMethod(self.method)
 
     def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             caller = caller_of(request)
             self.admit(caller)
-            return self.view(request, counted(caller) if self.counts else caller, *args, **kwargs)
+            return self.view(
+                request, counted(caller) if self.counts else caller, *args, **kwargs
+            )
         except Refusal as refusal:
             return self.refuse(request, refusal)
 
 
 def endpoint(method: str, *scopes: str, **more: Any) -> Callable[[View], Endpoint]:
-    """Decorate a view as an `Endpoint`, which explains the arguments."""
+    """Decorate a view as an `Endpoint`; the arguments are documented there."""
     return lambda view: Endpoint(view, method, *scopes, **more)
 
 
@@ -107,9 +119,9 @@ def refuse_tokens(caller: Caller, message: Promise = ELSEWHERE) -> None:
 
 
 def counted(caller: Caller) -> Caller:
-    """Count one more request against the rate limit, which a key or person shares with their client tokens. TooMany.
+    """Count one more request against the rate limit, which a key or person shares with their client tokens. Raise TooMany.
 
-    A call counts once: the caller that is returned is counted already.
+    A call counts once: the returned caller is marked as counted.
     """
     if caller.counted:
         return caller
@@ -118,40 +130,54 @@ def counted(caller: Caller) -> Caller:
 
 
 def reaches(caller: Caller, thread: str, *, owner: int | None = None) -> bool:
-    """Return whether a caller may use the chat with this id: a client token, only the one of its user that it is for.
+    """Return whether a caller may use the chat with this id; a client token is limited to one chat of its user.
 
     Ids are unique per owner. Without `owner`, the chat is looked up among the caller's own.
     """
-    return caller.confined_to is None or (thread == caller.confined_to and owner in {None, caller.user.pk})
+    return caller.confined_to is None or (
+        thread == caller.confined_to and owner in {None, caller.user.pk}
+    )
 
 
 def own_thread(caller: Caller) -> str:
-    """Return the id of the chat that a client token is for; empty for a key or a session."""
+    """Return the id of a client token's chat; empty for a key or a session."""
     return caller.confined_to or ""
 
 
 def thread_of(request: HttpRequest) -> str:
-    """Return `?thread=`, or "". Raises Invalid."""
+    """Return `?thread=`, or "". Raise Invalid."""
     thread = request.GET.get("thread", "")
     try:
         canonical(thread)
     except NotCanonical as error:
-        raise Invalid(_("The thread is invalid."), {"thread": translated(error)}) from error
+        raise Invalid(
+            _("The thread is invalid."), {"thread": translated(error)}
+        ) from error
     if len(thread) > MAX_THREAD:
         raise Invalid(
-            _("The thread is invalid."), {"thread": _("is longer than %(limit)s characters") % {"limit": MAX_THREAD}}
+            _("The thread is invalid."),
+            {
+                "thread": _("is longer than %(limit)s characters")
+                % {"limit": MAX_THREAD}
+            },
         )
     return thread
 
 
-def wait_of(request: HttpRequest, *, limit: int, default: int = 0, error: str = "") -> float:
-    """Return `?wait=` in seconds. Raises Invalid, with `error` if that is given."""
+def wait_of(
+    request: HttpRequest, *, limit: int, default: int = 0, error: str = ""
+) -> float:
+    """Return `?wait=` in seconds. Raise Invalid, with the message `error` if given."""
     text = request.GET.get("wait", str(default))
     if _SECONDS.fullmatch(text) and float(text) <= limit:
         return float(text)
-    message = error or _("must be a number of seconds from 0 to %(limit)s") % {"limit": limit}
+    message = error or _("must be a number of seconds from 0 to %(limit)s") % {
+        "limit": limit
+    }
     raise invalid_parameter("wait", message)
 
 
 def invalid_parameter(name: str, error: str) -> Invalid:
-    return Invalid(_("The `%(name)s` parameter is invalid.") % {"name": name}, {name: error})
+    return Invalid(
+        _("The `%(name)s` parameter is invalid.") % {"name": name}, {name: error}
+    )

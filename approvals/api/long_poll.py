@@ -1,4 +1,4 @@
-"""Respond when a request has ended; no thread and no database connection waits."""
+"""Respond when a request has ended, without holding a thread or a database connection."""
 
 from __future__ import annotations
 
@@ -11,54 +11,76 @@ from django.http import HttpRequest, HttpResponse
 from approvals import actions, queries
 from approvals.access import callers
 from approvals.access.callers import Caller
-from approvals.api.secrets import for_caller
+from approvals.api.outcomes import ReadRequest, for_caller
 from approvals.background import waiting_room
 from approvals.db import pool
 from approvals.exceptions import NotAuthenticated, Refusal
 from approvals.http import refusal_page
 from approvals.live.streaming import deferred_response
-from approvals.models import ApprovalRequest
 
 
-def read_request(caller: Caller, request_id: UUID) -> ApprovalRequest:
-    """Return a request that the caller may see, as the caller may read it. NotFound."""
+def read_request(caller: Caller, request_id: UUID) -> ReadRequest:
+    """Return a request that the caller may see, masked for the caller. Raise NotFound."""
     return for_caller(caller, queries.get_request_for(caller.standing, request_id))
 
 
-def read_due_request(caller: Caller, request_id: UUID) -> ApprovalRequest:
-    """Return a request that the caller may see, expired if it is due: the sweep may come a moment after the wait. NotFound."""
+def read_due_request(caller: Caller, request_id: UUID) -> ReadRequest:
+    """Like `read_request`, but expire the request if it is due: the sweep may run a moment after the wait. Raise NotFound."""
     request = read_request(caller, request_id)
-    if request.pending and request.deadline_at is not None and actions.expire(request_id):
+    if (
+        request.row.pending
+        and request.row.deadline_at is not None
+        and actions.expire(request_id)
+    ):
         return read_request(caller, request_id)
     return request
 
 
 def respond_when_ended(
     request: HttpRequest,
-    approval_request: ApprovalRequest,
+    caller: Caller,
+    awaited: ReadRequest | UUID,
     seconds: float,
-    respond: Callable[[ApprovalRequest], HttpResponse],
+    respond: Callable[[ReadRequest], HttpResponse],
     *,
-    read: Callable[[Caller, UUID], ApprovalRequest] = read_request,
+    read: Callable[[Caller, UUID], ReadRequest] = read_request,
 ) -> HttpResponse:
-    """Return a response that `respond` makes of the request when it has ended, or after `seconds`; HEAD does not wait.
+    """Return the response of `respond` to the request when it has ended, or after `seconds`; HEAD does not wait.
 
-    `read` reads it again after the wait.
+    `awaited` is the request, or its id if it was not read yet. `read` reads it, and again after the wait.
     """
-    if not approval_request.pending or not seconds or request.method == HTTPMethod.HEAD:
-        return respond(approval_request)
-    request_id = approval_request.pk
-    now = answer_anew(request, lambda caller: respond(read(caller, request_id)))
+    known, request_id = (
+        (None, awaited) if isinstance(awaited, UUID) else (awaited, awaited.row.pk)
+    )
+    # The handler for HEAD calls the view like GET.
+    if not seconds or request.META["REQUEST_METHOD"] == HTTPMethod.HEAD:
+        return respond(known or read(caller, request_id))
+    if known is not None and not known.row.pending:
+        return respond(known)
+
+    def response_of(caller: Caller) -> HttpResponse:
+        return respond(read(caller, request_id))
+
+    def if_ended() -> HttpResponse | None:
+        try:
+            approval_request = read(caller, request_id)
+        except Refusal as refusal:
+            return refusal_page(request, refusal)
+        return None if approval_request.row.pending else respond(approval_request)
+
+    now = answer_anew(request, response_of)
 
     async def later() -> HttpResponse:
-        await waiting_room.wait_until_ended(request_id, seconds)
-        return await pool.run(now)
+        response = await waiting_room.wait_until_ended(request_id, seconds, if_ended)
+        return await pool.run(now) if response is None else response
 
     return deferred_response(request, later)
 
 
-def answer_anew(request: HttpRequest, respond: Callable[[Caller], HttpResponse]) -> Callable[[], HttpResponse]:
-    """Return what makes a response after a wait: the caller is looked up again, because a key may have been revoked."""
+def answer_anew(
+    request: HttpRequest, respond: Callable[[Caller], HttpResponse]
+) -> Callable[[], HttpResponse]:
+    """Return a function that makes the response after a wait; it looks up the caller again, as the key may have been revoked."""
     credentials = callers.credentials_of(request)
 
     def now() -> HttpResponse:

@@ -1,4 +1,4 @@
-"""A request that a program sends, in the words of the REST API, which the tools of MCP use too."""
+"""A program's new request, in terms of the REST API and the MCP tools, and the shared code that creates it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import Field, PrivateAttr, StrictBool, StrictInt, model_validator
 
-from approvals import queries
-from approvals.api.fields import (
+from approvals import actions, queries
+from approvals.access.callers import Caller
+from approvals.access.tool_lists import Ruling, lists_from
+from approvals.actions import AskOutcome
+from approvals.api import frame
+from approvals.api.bodies import (
     NULL,
     WHOLE,
     Document,
@@ -24,13 +28,23 @@ from approvals.api.fields import (
 )
 from approvals.asking import transcripts
 from approvals.asking.answers import ABSENT
-from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_OPTIONS, MAX_SUGGESTIONS, MAX_TITLE, Ask
+from approvals.asking.asks import (
+    MAX_LABEL,
+    MAX_MESSAGE,
+    MAX_OPTIONS,
+    MAX_SUGGESTIONS,
+    MAX_TITLE,
+    Ask,
+)
 from approvals.asking.attachments import MAX_BYTES as MAX_FILE_BYTES
 from approvals.asking.attachments import MAX_FILES, NewFile, checked_file
+from approvals.asking.origins import Origin
 from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
 from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid
-from approvals.states import Kind, Priority
+from approvals.json_types import JsonDict, JsonMapping
+from approvals.record.audit import Subject
+from approvals.states import Door, Kind, Priority
 from approvals.text.file_types import MAX_NAME
 from approvals.text.translatable import Count
 
@@ -60,7 +74,9 @@ class NewAttachment(Document):
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
     """What people see. Directories and invisible characters are removed."""
-    content: Annotated[str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"})] = Field(repr=False)
+    content: Annotated[
+        str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"})
+    ] = Field(repr=False)
     """The bytes in base64."""
     media_type: Annotated[str, Field(max_length=50)] | None = Field(
         None, description="Refused if the content is of another type."
@@ -99,7 +115,12 @@ class NewRequest(Document):
         },
         **when({"kind": {"const": "form"}}, {"response_schema": {"type": "object"}}),
         dependentSchemas={
-            "deadline": {"anyOf": [{"properties": {"deadline": NULL}}, {"properties": {"timeout": {"const": 0}}}]}
+            "deadline": {
+                "anyOf": [
+                    {"properties": {"deadline": NULL}},
+                    {"properties": {"timeout": {"const": 0}}},
+                ]
+            }
         },
     )
 
@@ -112,11 +133,13 @@ class NewRequest(Document):
     """The tool that would run. People filter, group and compare by it."""
     tool_call_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Your id of the call. The same id in the same workflow is the same request."""
-    input: dict[str, Any] = Field(
-        default_factory=dict, description="The input that would run. It cannot be changed later."
+    input: JsonDict = Field(
+        default_factory=dict,
+        description="The input that would run. It cannot be changed later.",
     )
-    response_schema: dict[str, Any] | None = Field(
-        default=None, description="A JSON Schema (2020-12) for the answer, or for changed input."
+    response_schema: JsonDict | None = Field(
+        default=None,
+        description="A JSON Schema (2020-12) for the answer, or for changed input.",
     )
     options: list[Option] = Field(default_factory=list, max_length=MAX_OPTIONS)
     """The answers to choose from, for a question."""
@@ -128,7 +151,10 @@ class NewRequest(Document):
     """What the answer is called in your program; returned as it is."""
     suggestions: list[Label] = Field(default_factory=list, max_length=MAX_SUGGESTIONS)
     """Texts that fill the answer with one press."""
-    context: Any = Field(default=None, description="Anything that helps the person decide; shown with the request.")
+    context: Any = Field(
+        default=None,
+        description="Anything that helps the person decide; shown with the request.",
+    )
     messages: list[Said] = Field(
         default_factory=list,
         max_length=MAX_MESSAGES,
@@ -140,11 +166,17 @@ class NewRequest(Document):
     """Milliseconds until it expires; 0 for never."""
     deadline: Moment | None = None
     """When it expires."""
-    default_response: Any = Field(default=None, description="The answer when the deadline passes. Not for approvals.")
+    default_response: Any = Field(
+        default=None,
+        description="The answer when the deadline passes. Not for approvals.",
+    )
     workflow_id: WorkflowId | None = None
     """Your id of the run that waits; its requests are shown together."""
-    workflow_title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)] | None = Field(
-        default=None, description="The title that people see; the first one that is given stays."
+    workflow_title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)] | None = (
+        Field(
+            default=None,
+            description="The title that people see; the first one that is given stays.",
+        )
     )
     step_path: list[Name] = Field(default_factory=list, max_length=50)
     """Where in the run it waits, from the outside in."""
@@ -155,7 +187,8 @@ class NewRequest(Document):
     callback_url: WebAddress | None = None
     """Where the decision is sent, signed (docs: webhooks). Only with an API key, and without a username or password."""
     assigned_to: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
-        default=None, description="The user who should answer. For an approval, a user who may decide it."
+        default=None,
+        description="The user who should answer. For an approval, a user who may decide it.",
     )
 
     attachments: Attachments = Field(default_factory=list)
@@ -171,22 +204,28 @@ class NewRequest(Document):
         return "default_response" in self.model_fields_set
 
     @property
-    def files(self) -> list[dict[str, Any]]:
-        """What a digest covers of the files, in place of their contents."""
+    def files(self) -> list[JsonDict]:
+        """The files for the digest, with metadata in place of their contents."""
         return [file.checked.known.approved for file in self.attachments]
 
     def digest(self) -> str:
-        """Return the digest of the whole request; the same whether a default is written out or left out."""
-        # Requests from before there were these fields keep their digest.
-        absent = {name for name in ("messages", "workflow_title", "resume_state") if not getattr(self, name)}
-        body = self.model_dump(mode="json", exclude={*absent, "attachments"}) | {"has_default": self.has_default}
+        """Return the digest of the whole request; it is the same whether a default is written out or omitted."""
+        # Requests made before these fields existed keep their digest.
+        absent = {
+            name
+            for name in ("messages", "workflow_title", "resume_state")
+            if not getattr(self, name)
+        }
+        body = self.model_dump(mode="json", exclude={*absent, "attachments"}) | {
+            "has_default": self.has_default
+        }
         if files := self.files:
             body["attachments"] = files
         return digest(body, max_bytes=2 * MAX_BYTES)
 
 
 def ask_from(sent: NewRequest) -> Ask:
-    """Return the request that a document describes. Raises Invalid for errors that concern several fields."""
+    """Return the request in a document. Raise Invalid for errors that concern several fields."""
     errors: dict[str, str] = {}
     if sent.timeout and sent.deadline:
         errors["deadline"] = _("send a timeout or a deadline, not both")
@@ -213,10 +252,46 @@ def ask_from(sent: NewRequest) -> Ask:
         context=sent.context,
         said_before=said_before,
         priority=Priority(sent.priority),
-        deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout) if sent.timeout else sent.deadline,
+        deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout)
+        if sent.timeout
+        else sent.deadline,
         default_response=sent.default_response if sent.has_default else ABSENT,
         step_path=sent.step_path,
         callback_url=sent.callback_url or "",
-        assigned_to=None if sent.assigned_to is None else queries.user_named(sent.assigned_to),
+        assigned_to=None
+        if sent.assigned_to is None
+        else queries.user_named(sent.assigned_to),
         attachments=[file.checked for file in sent.attachments],
     )
+
+
+def ask(caller: Caller, wanted: Ask, origin: Origin) -> AskOutcome:
+    """Create a program's request once, and count it if it is new. Raise TooMany, or NotAllowed for a client token.
+
+    Also raises the errors of `actions.ask_for_client`.
+    """
+    frame.refuse_tokens(caller)
+    return actions.ask_for_client(wanted, origin, by=frame.counted(caller).actor)
+
+
+def ruling(caller: Caller, tool: str) -> tuple[Ruling, str]:
+    """Return the ruling of the caller's key on a tool, and the pattern behind it."""
+    return lists_from(caller.key.tool_lists if caller.key else None).ruling(tool)
+
+
+def deny(
+    caller: Caller,
+    subject: Subject,
+    tool_input: JsonMapping,
+    pattern: str,
+    *,
+    via: Door,
+) -> str:
+    """Record a call of a denied tool, which counts like a request, and return the message to the model. Raise TooMany."""
+    actions.record_denied_call(
+        subject, tool_input, pattern, by=frame.counted(caller).actor, via=via
+    )
+    message = _(
+        "The tool %(tool)s is not allowed here, so this call was not run. Do not repeat it."
+    )
+    return message % {"tool": subject.tool_name}

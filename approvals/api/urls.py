@@ -1,4 +1,4 @@
-"""URLs of the desk's API below `/api/v1/`; none ends in a slash."""
+"""URLs of the API below `/api/v1/`; none ends in a slash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs read of the votes on a request."""
+"""The votes on a request, as documents for programs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any, Literal
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field
 
-from approvals.api.fields import Moment
+from approvals.api.bodies import Moment
+from approvals.api.outcomes import ReadRequest
 from approvals.asking.secrets import masked_input
 from approvals.models import ApprovalRequest
-from approvals.queries.policy.ballots import Ballot, CastVote, ballot_of
-from approvals.text.secrets import mask_text
+from approvals.queries.policy.votes.ballots import Ballot, CastVote, ballot_of
 
 
 class VoteGroup(BaseModel):
-    who: str = Field(description="The teams and people of the group; empty for anyone who may decide.")
+    who: str = Field(
+        description="The teams and people of the group; empty for anyone who may decide."
+    )
     votes: int = Field(description="How many of its approvals count.")
     needed: int
 
@@ -34,7 +36,9 @@ class VoteDocument(BaseModel):
     )
     verdict: Literal["approve", "reject"]
     comment: str
-    input_digest: str = Field(description="The digest of the input that it is about. It counts for no other.")
+    input_digest: str = Field(
+        description="The digest of the input that it is about. It counts for no other."
+    )
     stage: int = Field(description="The stage that it counts in, from 1.")
     counts: bool = Field(
         description="False if the input has changed since, its voter has lost the right, or another vote replaces it."
@@ -48,23 +52,31 @@ class ProposalDocument(BaseModel):
 
     input: dict[str, Any]
     input_digest: str
-    digest_salt: str | None = Field(description="As that of the request, for the proposed input.")
+    digest_salt: str | None = Field(
+        description="As that of the request, for the proposed input."
+    )
     by: str
 
 
 class VotesDocument(BaseModel):
     """The votes on a request that several people decide."""
 
-    progress: str = Field(description="How far it is, in words, such as `1 of 2, finance missing`.")
+    progress: str = Field(
+        description="How far it is, in words, such as `1 of 2, finance missing`."
+    )
     veto: bool = Field(description="Whether one rejection ends it.")
     stages: list[VoteStage]
-    cast: list[VoteDocument] = Field(description="The votes, one for each person, in order of time.")
-    proposal: ProposalDocument | None = Field(description="Null while people vote on `input`.")
+    cast: list[VoteDocument] = Field(
+        description="The votes, one for each person, in order of time."
+    )
+    proposal: ProposalDocument | None = Field(
+        description="Null while people vote on `input`."
+    )
 
 
-def votes_document(request: ApprovalRequest) -> VotesDocument | None:
+def votes_document(request: ReadRequest) -> VotesDocument | None:
     """Return the votes on a request; None if one person decides it."""
-    ballot = ballot_of(request)
+    ballot = ballot_of(request.row)
     if ballot is None:
         return None
     return VotesDocument(
@@ -79,7 +91,10 @@ def votes_document(request: ApprovalRequest) -> VotesDocument | None:
 def _stages(ballot: Ballot) -> list[VoteStage]:
     return [
         VoteStage(
-            groups=[VoteGroup(who=group.who, votes=group.votes, needed=group.needed) for group in stage.groups],
+            groups=[
+                VoteGroup(who=group.who, votes=group.votes, needed=group.needed)
+                for group in stage.groups
+            ],
             any=stage.any,
             met=stage.met,
             current=stage.current,
@@ -94,7 +109,7 @@ def _vote(cast: CastVote) -> VoteDocument:
         by=vote.person_name,
         on_behalf_of=vote.for_name,
         verdict="approve" if vote.approves else "reject",
-        comment=mask_text(vote.comment),
+        comment=vote.comment,
         input_digest=vote.digest,
         stage=vote.stage + 1,
         counts=cast.counts,
@@ -103,17 +118,25 @@ def _vote(cast: CastVote) -> VoteDocument:
     )
 
 
-def _proposal(request: ApprovalRequest) -> ProposalDocument | None:
-    held = request.proposal
-    if not held or not request.pending:
+def _proposal(request: ReadRequest) -> ProposalDocument | None:
+    held = request.row.proposal
+    if not held or not request.row.pending:
         return None
-    value, salt = held["input"], held.get("salt") or None
-    if request.is_masked:
-        value, salt = masked_input(request, value), None
-    return ProposalDocument(input=value, input_digest=held["digest"], digest_salt=salt, by=held["by"])
+    value = held["input"]
+    salt = held.get("salt") or None
+    if request.masks:
+        value = masked_input(request.row, value)
+        salt = None
+    return ProposalDocument(
+        input=value, input_digest=held["digest"], digest_salt=salt, by=held["by"]
+    )
 
 
 def waiting_words(request: ApprovalRequest) -> str:
-    """Return how far the votes are, as a sentence; empty if one person decides."""
+    """Return the progress of the votes as a sentence; empty if one person decides."""
     ballot = ballot_of(request) if request.pending else None
-    return _("Votes: %(progress)s.") % {"progress": ballot.words} if ballot is not None else ""
+    return (
+        _("Votes: %(progress)s.") % {"progress": ballot.words}
+        if ballot is not None
+        else ""
+    )

@@ -1,4 +1,4 @@
-"""Files that a question or form asks for: the fields of its schema with `format: file`, and what an answer has in them."""
+"""Files in answers to questions and forms: schema fields with `format: file`, and their values in answers."""
 
 from __future__ import annotations
 
@@ -12,38 +12,56 @@ from django.utils.translation import gettext as _
 from approvals.asking.answers import Answer
 from approvals.asking.attachments import NewFile, RefusedFile, checked_file, problem
 from approvals.exceptions import Invalid
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest
 from approvals.models.attachments import AttachedFile, address_of
-from approvals.schema.references import members
+from approvals.schema.keywords import members
 from approvals.text.file_types import ENDINGS
 
-#: The format of a text in whose place a person sends a file, and the keyword that names the only type that it may have.
-FILE, TYPE = "file", "contentMediaType"
+#: The format of a field for a file, and the keyword for its only allowed media type.
+FILE = "file"
+TYPE = "contentMediaType"
 _SENT = {"name", "content"}
 
 
-def file_fields(schema: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the fields of an answer that are files, with their schemas."""
+def file_fields(schema: Any) -> dict[str, JsonMapping]:
+    """Return the file fields of a response schema, with their schemas."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     return {
         name: field
         for name, field in (properties or {}).items()
-        if isinstance(field, Mapping) and (field.get("type"), field.get("format")) == ("string", FILE)
+        if isinstance(field, Mapping)
+        and (field.get("type"), field.get("format")) == ("string", FILE)
     }
 
 
-def schema_problem(schema: Mapping[str, Any], options: Sequence[Any]) -> str:
-    """Return why a question cannot ask for the files in its schema; empty if it can."""
+def schema_problem(schema: JsonMapping, options: Sequence[Any]) -> str:
+    """Return why a question cannot have the file fields in its schema; empty if it can."""
     fields = file_fields(schema)
-    if sum(member == ("format", FILE) for member in members(schema)) > len(fields) or (fields and options):
-        return _("can ask for a file only in a property of the answer itself: a `string` with the format `file`")
-    unknown = [field[TYPE] for field in fields.values() if TYPE in field and field[TYPE] not in ENDINGS]
-    return _("asks for a file of a type that is not accepted: %(type)s") % {"type": unknown[0][:100]} if unknown else ""
+    if sum(member == ("format", FILE) for member in members(schema)) > len(fields) or (
+        fields and options
+    ):
+        return _(
+            "can ask for a file only in a property of the answer itself: a `string` with the format `file`"
+        )
+    unknown = [
+        field[TYPE]
+        for field in fields.values()
+        if TYPE in field and field[TYPE] not in ENDINGS
+    ]
+    return (
+        _("asks for a file of a type that is not accepted: %(type)s")
+        % {"type": unknown[0][:100]}
+        if unknown
+        else ""
+    )
 
 
 def brings_files(answer: Answer) -> bool:
-    """Whether members of an answer look like files that are sent with it; the schema says whether they are."""
-    return isinstance(answer.answer, dict) and any(map(_is_sent, answer.answer.values()))
+    """Return whether members of an answer look like new files; the schema decides if they are."""
+    return isinstance(answer.answer, dict) and any(
+        map(_is_sent, answer.answer.values())
+    )
 
 
 def _is_sent(value: Any) -> bool:
@@ -52,8 +70,9 @@ def _is_sent(value: Any) -> bool:
 
 
 def take_files(request: ApprovalRequest, answer: Answer) -> Answer:
-    """Return an answer with its new files, and with what is known of each in the place of its content. Invalid."""
-    files, errors = {}, {}
+    """Check an answer's new files, and return the answer with their metadata in place of their content. Raise Invalid."""
+    files = {}
+    errors = {}
     for name, field in file_fields(request.response_schema).items():
         if _is_sent(sent := answer.answer.get(name)):
             try:
@@ -68,7 +87,7 @@ def take_files(request: ApprovalRequest, answer: Answer) -> Answer:
     return replace(answer, answer={**answer.answer, **documents}, files=files)
 
 
-def _checked(sent: Mapping[str, str], field: Mapping[str, Any]) -> NewFile:
+def _checked(sent: Mapping[str, str], field: JsonMapping) -> NewFile:
     file = checked_file(sent["name"], sent["content"], sent.get("media_type"))
     if file.known.media_type != field.get(TYPE, file.known.media_type):
         types = {"type": file.known.media_type, "wanted": field[TYPE]}
@@ -76,30 +95,44 @@ def _checked(sent: Mapping[str, str], field: Mapping[str, Any]) -> NewFile:
     return file
 
 
-def _document(request: ApprovalRequest, file: AttachedFile) -> dict[str, Any]:
-    return {"id": file.id, **file.approved, "url": settings.PUBLIC_URL + address_of(request, file)}
+def _document(request: ApprovalRequest, file: AttachedFile) -> JsonDict:
+    return {
+        "id": file.id,
+        **file.approved,
+        "url": settings.PUBLIC_URL + address_of(request.pk, file),
+    }
 
 
 def not_sent(schema: Any, answer: Any, files: Mapping[str, NewFile]) -> list[str]:
-    """Return the fields for files that an answer fills with anything else."""
+    """Return the file fields that an answer fills with anything but a file."""
     filled = answer if isinstance(answer, dict) else {}
-    return [name for name in file_fields(schema) if name in filled and name not in files]
+    return [
+        name for name in file_fields(schema) if name in filled and name not in files
+    ]
 
 
 def with_names(schema: Any, answer: Any) -> Any:
-    """Return an answer with the name of each file in its place, as its schema describes it."""
+    """Return an answer with each file replaced by its name, as its schema describes it."""
     return _with_files(schema, answer, lambda file: file["name"])
 
 
 def without_addresses(schema: Any, answer: Any) -> Any:
-    """Return an answer with all that says what its files are, and nothing of where they are."""
-    return _with_files(schema, answer, lambda file: {k: v for k, v in file.items() if k not in {"id", "url"}})
+    """Return an answer with the metadata of its files, but without their ids and addresses."""
+    return _with_files(
+        schema,
+        answer,
+        lambda file: {k: v for k, v in file.items() if k not in {"id", "url"}},
+    )
 
 
 def _with_files(schema: Any, answer: Any, shown: Any) -> Any:
     if not isinstance(answer, dict):
         return answer
-    files = {name: answer[name] for name in file_fields(schema) if _names_one(answer.get(name))}
+    files = {
+        name: answer[name]
+        for name in file_fields(schema)
+        if _names_one(answer.get(name))
+    }
     return {**answer, **{name: shown(file) for name, file in files.items()}}
 
 
@@ -108,8 +141,22 @@ def _names_one(value: Any) -> bool:
 
 
 def files_of_answer(request: ApprovalRequest) -> list[AttachedFile]:
-    """Return the files in the answer to a request, in the order of its schema."""
+    """Return the files in the answer to a request, in schema order."""
     decision = getattr(request, "decision", None)
-    answer = decision.answer if decision is not None and isinstance(decision.answer, dict) else {}
-    documents = [answer[name] for name in file_fields(request.response_schema) if _names_one(answer.get(name))]
-    return [AttachedFile(**{k: v for k, v in document.items() if k != "url"}) for document in documents]
+    return (
+        []
+        if decision is None
+        else files_in_answer(request.response_schema, decision.answer)
+    )
+
+
+def files_in_answer(schema: Any, answer: Any) -> list[AttachedFile]:
+    """Return the files in an answer, in the order of its schema."""
+    members = answer if isinstance(answer, dict) else {}
+    documents = [
+        members[name] for name in file_fields(schema) if _names_one(members.get(name))
+    ]
+    return [
+        AttachedFile(**{k: v for k, v in document.items() if k != "url"})
+        for document in documents
+    ]

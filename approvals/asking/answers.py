@@ -1,4 +1,4 @@
-"""The answer of a person to a request, and the one shape of answers to questions with options."""
+"""A person's answer to a request, and the common form of answers to questions with options."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from django.utils.translation import gettext as _
 
 from approvals.asking.attachments import NewFile
 from approvals.exceptions import Invalid
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.policy.grants import GrantTerms
 from approvals.states import Verdict
 
-#: The members of an answer to a question with options, besides `text`.
+#: Members of an answer to a question with options, besides `text`.
 SHAPE = frozenset({"fieldName", "selected", "selectedIndex"})
 
 
 class _Absent:
-    """No value at all, where None is a value."""
+    """No value at all, as distinct from None."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -31,11 +32,11 @@ ABSENT = _Absent()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person answers to a request, whichever way it comes in: a verdict, and what belongs to it.
+    """A person's answer to a request, over any channel: a verdict and its data.
 
-    `edited_input` is the changed input of an EDIT, `answer` the JSON value of a RESPOND; either is ABSENT for any other
-    verdict. Nothing in it is checked before `actions.decide`. `unseen` says how much of an approved input was never
-    in view of the person, for the audit log. `grant` has the terms on which equal calls may run without asking from now on.
+    `edited_input` is the changed input of an EDIT, `answer` the JSON value of a RESPOND; for other verdicts they are ABSENT.
+    Nothing is validated before `actions.decide`. `unseen` says, for the audit log, how much of an approved input the person
+    never had in view. `grant` has the terms on which equal calls may run without asking from now on.
     """
 
     verdict: Verdict
@@ -44,17 +45,17 @@ class Answer:
     answer: Any = ABSENT
     unseen: Mapping[str, int] | None = None
     grant: GrantTerms | None = None
-    #: The new files in `answer`, by its members.
+    #: New files in `answer`, by member.
     files: Mapping[str, NewFile] = field(default_factory=dict)
     signed_in_at: datetime | None = None
     break_glass: bool = False
 
 
-class Question(Protocol):
-    """The fields of a request, or of one about to be created, that say which answers it takes."""
+class Answerable(Protocol):
+    """The fields of a stored or new request that determine its valid answers."""
 
     @property
-    def options(self) -> Sequence[Mapping[str, Any]]: ...
+    def options(self) -> Sequence[JsonMapping]: ...
     @property
     def multiple(self) -> bool: ...
     @property
@@ -63,11 +64,13 @@ class Question(Protocol):
     def field_name(self) -> str: ...
 
 
-def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "") -> Any:
+def answer_to(
+    question: Answerable, *, chosen: Sequence[int] = (), text: str = ""
+) -> Any:
     """Return `{fieldName, selected: [label...], selectedIndex, text?}` if there are options, else the text itself.
 
-    `chosen` are indexes of options, from 0; `selectedIndex` is a list if several may be chosen, else one index or null.
-    Invalid, naming the field, for an option that is not offered and for an empty answer.
+    `chosen` are 0-based indexes of options; `selectedIndex` is a list for multiple choice, else one index or null. Raise Invalid,
+    naming the field, for an unknown option or an empty answer.
     """
     if not question.options:
         if not text:
@@ -77,25 +80,35 @@ def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "")
     if any(not 0 <= place < len(question.options) for place in places):
         raise _not_offered()
     if len(places) > 1 and not question.multiple:
-        raise Invalid(_("Choose one option."), {"answer": _("has more than one option")})
+        raise Invalid(
+            _("Choose one option."), {"answer": _("has more than one option")}
+        )
     if text and not question.allow_text:
-        raise Invalid(_("This question only accepts one of its options."), {"answer": _("does not accept text")})
+        raise Invalid(
+            _("This question only accepts one of its options."),
+            {"answer": _("does not accept text")},
+        )
     if not places and not text:
-        message = _("Choose an option or write an answer.") if question.allow_text else _("Choose an option.")
+        message = (
+            _("Choose an option or write an answer.")
+            if question.allow_text
+            else _("Choose an option.")
+        )
         raise Invalid(message, {"answer": _("is empty")})
-    answer: dict[str, Any] = {
+    only_place = places[0] if places else None
+    answer: JsonDict = {
         "fieldName": question.field_name,
         "selected": [question.options[place]["label"] for place in places],
-        "selectedIndex": places if question.multiple else (places[0] if places else None),
+        "selectedIndex": places if question.multiple else only_place,
     }
     return answer | ({"text": text} if text else {})
 
 
-def to_choice(question: Question, answer: Any) -> dict[str, Any]:
-    """Return a program's answer to a question with options in the shape of `answer_to`.
+def to_choice(question: Answerable, answer: Any) -> JsonDict:
+    """Convert a program's answer to a question with options into the form of `answer_to`.
 
-    Accepted are a label, a list of labels, and the shape itself, without its indexes and its name if need be. A text that
-    is no label is the free text, if the question takes one. Invalid, naming the field, for anything else.
+    Accepts a label, a list of labels, and the form itself, with or without its indexes and name. A text that is no label is the
+    free text, if the question takes one. Raise Invalid, naming the field, for anything else.
     """
     labels = [option["label"] for option in question.options]
     match answer:
@@ -114,13 +127,16 @@ def to_choice(question: Question, answer: Any) -> dict[str, Any]:
             )
 
 
-def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) -> dict[str, Any]:
+def _read(question: Answerable, labels: Sequence[str], answer: JsonMapping) -> JsonDict:
     errors = {}
     for name in answer.keys() - {"fieldName", "selected", "selectedIndex", "text"}:
         errors[f"answer.{name[:100]}"] = _("is not allowed here")
     if answer.get("fieldName", question.field_name) != question.field_name:
-        errors["answer.fieldName"] = _("is not “%(name)s”, which was asked about") % {"name": question.field_name}
-    selected, text = answer.get("selected", []), answer.get("text", "")
+        errors["answer.fieldName"] = _("is not “%(name)s”, which was asked about") % {
+            "name": question.field_name
+        }
+    selected = answer.get("selected", [])
+    text = answer.get("text", "")
     if not isinstance(selected, list):
         errors["answer.selected"] = _("is not a list of labels")
     if not isinstance(text, str):
@@ -138,8 +154,8 @@ def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) 
     return _chosen(question, places, text.strip())
 
 
-def _places(answer: Mapping[str, Any], offered: int) -> list[int] | None:
-    """Return the indexes in an answer, None if it has none."""
+def _places(answer: JsonMapping, offered: int) -> list[int] | None:
+    """Return the indexes in an answer; None if it has none."""
     selected = answer.get("selectedIndex")
     if selected is None:
         return None
@@ -155,25 +171,37 @@ def _place(labels: Sequence[str], label: Any) -> int:
     return labels.index(label)
 
 
-def _chosen(question: Question, places: Sequence[int], text: str = "") -> dict[str, Any]:
-    choice: dict[str, Any] = answer_to(question, chosen=places, text=text)
+def _chosen(question: Answerable, places: Sequence[int], text: str = "") -> JsonDict:
+    choice: JsonDict = answer_to(question, chosen=places, text=text)
     return choice
 
 
 def _not_offered(field: str = "answer") -> Invalid:
-    return Invalid(_("That choice is not one of the options."), {field: _("is not one of the options")})
+    return Invalid(
+        _("That choice is not one of the options."),
+        {field: _("is not one of the options")},
+    )
 
 
 def is_choice(answer: Any) -> bool:
-    """Return whether an answer has the shape of `answer_to`."""
+    """Return whether an answer has the form of `answer_to`."""
     shaped = isinstance(answer, dict) and SHAPE <= answer.keys() <= {*SHAPE, "text"}
     return shaped and isinstance(answer["selected"], list)
 
 
 def answer_text(answer: Any) -> str:
-    """Return an answer for people: text as it is, chosen options by their labels, anything else as JSON; null is ""."""
+    """Return an answer for people: text unchanged, chosen options by label, anything else as JSON; null is ""."""
     if is_choice(answer):
-        return ", ".join([*map(str, answer["selected"]), *([str(answer["text"])] if answer.get("text") else [])])
+        return ", ".join(
+            [
+                *map(str, answer["selected"]),
+                *([str(answer["text"])] if answer.get("text") else []),
+            ]
+        )
     if answer is None:
         return ""
-    return answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False)
+    return (
+        answer
+        if isinstance(answer, str)
+        else json.dumps(answer, indent=2, ensure_ascii=False)
+    )

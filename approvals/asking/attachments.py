@@ -1,4 +1,4 @@
-"""Files that come with a request, before they are stored: their bounds and their types."""
+"""Files of a request before they are stored: their bounds and types."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.db.failures import OutageLog
 from approvals.exceptions import Refusal
@@ -24,9 +25,10 @@ storage_outage = OutageLog(
     "The storage of files works again.",
 )
 
-#: Files of one request, and their bytes together.
-MAX_FILES, MAX_BYTES = 10, 5_000_000
-#: Characters of all files in base64, which come in addition to the rest of a body.
+#: Maximum number of files in a request, and their total bytes.
+MAX_FILES = 10
+MAX_BYTES = 5_000_000
+#: Maximum characters of all files in base64, on top of the rest of a body.
 MAX_CHARACTERS = (MAX_BYTES + 2) // 3 * 4 + 4 * MAX_FILES
 
 
@@ -39,37 +41,37 @@ class NewFile:
 
 
 class RefusedFile(ValueError):
-    """The file cannot be taken; the message says why."""
+    """The file is refused; the message gives the reason."""
 
 
 class StorageFailed(Refusal):
-    """The storage of files did not store or return one."""
+    """The file storage failed to store or return a file."""
 
     code = "storage_failed"
     status = 503
-
-    def __init__(self) -> None:
-        super().__init__(_("Files cannot be stored or read at the moment. Send the same again in a minute."))
+    sentence = gettext_lazy(
+        "Files cannot be stored or read at the moment. Send the same again in a minute."
+    )
 
 
 def storage_failed(error: Exception) -> StorageFailed:
-    """Log why the storage failed, once an outage, and return the refusal. Each storage has errors of its own."""
+    """Log the failure of the storage, once per outage, and return the refusal. Each storage backend has its own exceptions."""
     storage_outage.record_failure(f"{type(error).__name__}: {error}")
     return StorageFailed()
 
 
 class FileRemoved(Refusal):
-    """Retention has removed the file, or it is not the one that was sent."""
+    """Retention has removed the file, or its content is not the original."""
 
     code = "file_removed"
     status = 410
-
-    def __init__(self) -> None:
-        super().__init__(_("This file is no longer stored. The request keeps its name, size and SHA-256."))
+    sentence = gettext_lazy(
+        "This file is no longer stored. The request keeps its name, size and SHA-256."
+    )
 
 
 def checked_file(name: str, content: str, media_type: str | None = None) -> NewFile:
-    """Return the file that a client sends in base64. `media_type` is what it is declared as, if it is. RefusedFile."""
+    """Return a file sent in base64. `media_type` is its declared type, if any. Raise RefusedFile."""
     shown = readable_name(name)
     if not shown:
         raise RefusedFile(_("needs a name with letters or digits"))
@@ -83,9 +85,13 @@ def checked_file(name: str, content: str, media_type: str | None = None) -> NewF
         raise RefusedFile(_("is empty"))
     checked = checked_type(decoded, shown)
     if not checked:
-        raise RefusedFile(_("is not a PNG, JPEG, GIF, WebP, PDF, text (UTF-8) or CSV file"))
+        raise RefusedFile(
+            _("is not a PNG, JPEG, GIF, WebP, PDF, text (UTF-8) or CSV file")
+        )
     if media_type is not None and media_type != checked:
-        raise RefusedFile(_("is %(type)s, not what `media_type` says") % {"type": checked})
+        raise RefusedFile(
+            _("is %(type)s, not what `media_type` says") % {"type": checked}
+        )
     size = picture_size(decoded)
     if checked.startswith("image/") and size is None:
         raise RefusedFile(_("is a broken picture: its width and height cannot be read"))
@@ -110,4 +116,6 @@ def problem(files: Sequence[NewFile]) -> str:
 
 
 def _too_large() -> str:
-    return _("has more than %(limit)s bytes in all files together") % {"limit": grouped(MAX_BYTES)}
+    return _("has more than %(limit)s bytes in all files together") % {
+        "limit": grouped(MAX_BYTES)
+    }

@@ -1,4 +1,4 @@
-"""Where a client's request comes from, and what its call is recognized by when it is sent again."""
+"""The origin of a client's request, and the identity of repeated calls."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from approvals.states import CLIENT, Door
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EqualCalls:
-    """What a call is recognized by: all equal calls of a client have the same `key`.
+    """The identity of a repeated call: all equal calls of a client have the same `key`.
 
-    A call with an id of its own (`named`) gets its decision again whenever it is sent again. All calls of one id have the same
-    key, but those that ask something else are other calls. Calls without an id share a request while it waits, and one of them
-    takes the decision: `taker` identifies this call, `taken_by` says for people which one it is, and `by` and `via` go on
-    record. A result that was reported ends both, unless a named call `returns_results`: it then gets its request with the
-    result.
+    A call with an id of its own (`named`) gets the same decision each time it is sent. Calls with one id have the same key, but
+    count as different calls if their content differs. Calls without an id share a request while it is pending, and one of them
+    consumes the decision: `taker` identifies this call, `taken_by` describes it for people, and `by` and `via` go on record. A
+    reported result ends both, unless a named call `returns_results`: it then gets its request with the result.
     """
 
     key: str
@@ -34,11 +33,11 @@ class EqualCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a client's request comes from.
+    """The origin of a client's request.
 
-    `scope` is the client, `source` the way the request came, `digest` is over everything that was sent. Without a
-    `workflow` the request gets one of its own, which has its id as key, and ends with it. `calls` is for clients that
-    repeat calls, in place of an `idempotency_key`. `resume_state` is what the run behind it continues from.
+    `scope` is the client, `source` the channel, `digest` covers everything that was sent. Without a `workflow` the request gets
+    one of its own, which has its id as key and ends with it. `calls` is for clients that repeat calls, in place of an
+    `idempotency_key`. `resume_state` is the state from which the run continues.
     """
 
     scope: str
@@ -55,9 +54,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """By what a new request is known, and its call when it is sent again.
+    """The identity of a new request, and of its call when it is sent again.
 
-    `ask_digest` is over everything that its client sent. `taker` is empty if one of several equal calls has to take the decision.
+    `ask_digest` covers everything that the client sent. `taker` is set if only one of several equal calls may consume the
+    decision.
     """
 
     id: UUID = field(default_factory=uuid4)
@@ -67,5 +67,8 @@ class Identity:
 
 
 def key_of_calls(kind: str, *parts: object) -> str:
-    """Return the key of equal calls, which `parts` describe. No client can compute it, and so send it as a key of its own."""
-    return kind + salted_hmac(__name__, canonical(list(parts)), algorithm="sha256").hexdigest()
+    """Return the key of equal calls, described by `parts`. Clients cannot compute it, so they cannot send it as their own."""
+    return (
+        kind
+        + salted_hmac(__name__, canonical(list(parts)), algorithm="sha256").hexdigest()
+    )

@@ -1,9 +1,9 @@
-"""Encrypt the states that frameworks continue their runs from, with a key derived from SECRET_KEY."""
+"""Encrypt the states from which frameworks resume their runs, with a key derived from SECRET_KEY."""
 
 from __future__ import annotations
 
 from cryptography.fernet import InvalidToken
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.crypto import encryption
 from approvals.exceptions import Refusal
@@ -16,32 +16,28 @@ class StateUnreadable(Refusal):
 
     code = "state_unreadable"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(
-            _(
-                "The stored state cannot be decrypted: SECRET_KEY has changed. Add the earlier one to SECRET_KEY_FALLBACKS."
-            )
-        )
+    sentence = gettext_lazy(
+        "The stored state cannot be decrypted: SECRET_KEY has changed. Add the earlier one to SECRET_KEY_FALLBACKS."
+    )
 
 
 class StateErased(Refusal):
-    """The state was there, and retention has erased it."""
+    """Retention has erased the state."""
 
     code = "state_erased"
     status = 410
-
-    def __init__(self) -> None:
-        super().__init__(_("Retention has erased the stored state of this request, so it can no longer be resumed."))
+    sentence = gettext_lazy(
+        "Retention has erased the stored state of this request, so it can no longer be resumed."
+    )
 
 
 def encrypt_state(state: str) -> str:
-    """Return the state encrypted with the present SECRET_KEY."""
+    """Encrypt the state with the current SECRET_KEY."""
     return encryption(SALT).encrypt(state.encode()).decode()
 
 
 def decrypt_state(sealed: str) -> str:
-    """Return the state. Raises StateErased, and StateUnreadable if neither SECRET_KEY nor a fallback has encrypted it."""
+    """Decrypt the state. Raise StateErased, or StateUnreadable if neither SECRET_KEY nor a fallback can decrypt it."""
     if not sealed:
         raise StateErased
     try:

@@ -1,14 +1,16 @@
-"""Recognize what a tool call does by its name and the shape of its input: run a command, edit a file, fetch an address. Pure.
+"""Recognize tool calls that run a command, edit a file or fetch an address, by name and form of the input. Pure.
 
-The names are those of Claude Code, Codex, and the shell, editor and browser tools of common frameworks.
+Covers Claude Code, Codex, and the shell, editor and browser tools of common frameworks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from approvals.json_types import JsonMapping
 
 COMMANDS = frozenset(
     [
@@ -61,18 +63,18 @@ FETCHES = frozenset(
     ]
 )
 _PATCH = re.compile(r"\s*(?:\*\*\* Begin Patch|diff --git |--- )")
-#: The members of an input in which a file, a directory and the texts of an edit are named.
+#: Members of an input that hold a file, a directory and the texts of an edit.
 _FILES = ("file_path", "path")
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "directory")
 _TEXTS = (("old_string", "new_string"), ("old_str", "new_str"))
 _CONTENTS = ("content", "contents", "file_text")
-#: The schemes of addresses whose host is certain.
+#: Schemes of addresses with an unambiguous host.
 _SCHEMES = frozenset({"http", "https", "ws", "wss", "ftp"})
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A shell command; `member` is the member of the input that holds it, `directory` where it runs, if the input says so."""
+    """A shell command. `member` is its member of the input; `directory` is the working directory, if given."""
 
     member: str
     text: str
@@ -81,7 +83,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A text that replaces another; `before` is None if the whole file is written."""
+    """A replacement of one text by another; `before` is None if the whole file is written."""
 
     before: str | None
     after: str
@@ -89,7 +91,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of a file. `members` are those of the input that say all of it; `patch` is a whole patch of its own."""
+    """A change of a file. `members` are those of the input that describe it fully; `patch` is a complete patch text."""
 
     members: frozenset[str]
     file: str = ""
@@ -99,41 +101,53 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A call of an address."""
+    """A fetch of an address."""
 
     member: str
     address: str
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """The address in three parts, of which the second is its host and port; all of it is the first if that is not certain."""
+        """The address in three parts; the second is its host and port. If the host is uncertain, the first is all of it."""
         scheme, _slashes, rest = self.address.partition("://")
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
-        # Browsers take a backslash for a slash, and drop white space. Where a scheme is missing or unknown, tools put one
-        # before it, so that the host is another one.
-        if scheme.lower() not in _SCHEMES or not authority or re.search(r"[\\\s]", self.address):
+        # Browsers read a backslash as a slash, and drop white space. If a scheme is missing or unknown, tools prepend one, which
+        # changes the host.
+        if (
+            scheme.lower() not in _SCHEMES
+            or not authority
+            or re.search(r"[\\\s]", self.address)
+        ):
             return self.address, "", ""
-        # User name and password come before the host and may look like one.
+        # User name and password precede the host and may look like one.
         start = len(scheme) + len("://") + authority.rfind("@") + 1
         end = len(scheme) + len("://") + len(authority)
         return self.address[:start], self.address[start:end], self.address[end:]
 
 
-def recognize(tool: str, arguments: Mapping[str, Any]) -> Command | Edit | Fetch | None:
-    """Return what a call does; None if its name or its input is another."""
+def recognize(tool: str, arguments: JsonMapping) -> Command | Edit | Fetch | None:
+    """Return the recognized call; None for an unknown name or form of input."""
     name = re.split(r"__|[.:/]", tool.lower())[-1]
     if name in EDITS and (edit := _edit(arguments)):
         return edit
     if name in COMMANDS or name in FETCHES:
-        members = ("command", "cmd", "script") if name in COMMANDS else ("url", "uri", "address")
+        members = (
+            ("command", "cmd", "script")
+            if name in COMMANDS
+            else ("url", "uri", "address")
+        )
         member, text = _first(arguments, members)
         if text:
             directory = _first(arguments, _DIRECTORIES)[1]
-            return Command(member, text, directory) if name in COMMANDS else Fetch(member, text)
+            return (
+                Command(member, text, directory)
+                if name in COMMANDS
+                else Fetch(member, text)
+            )
     return None
 
 
-def _edit(arguments: Mapping[str, Any]) -> Edit | None:
+def _edit(arguments: JsonMapping) -> Edit | None:
     member, patch = _first(arguments, ("patch", "input", "command", "diff"))
     if _PATCH.match(patch):
         return Edit(frozenset({member}), patch=patch)
@@ -143,29 +157,44 @@ def _edit(arguments: Mapping[str, Any]) -> Edit | None:
     if isinstance(edits := arguments.get("edits"), list) and edits:
         replacements = [_replacement(edit) for edit in edits]
         whole = [replacement for replacement in replacements if replacement is not None]
-        return Edit(frozenset({path, "edits"}), file, whole) if len(whole) == len(replacements) else None
+        return (
+            Edit(frozenset({path, "edits"}), file, whole)
+            if len(whole) == len(replacements)
+            else None
+        )
     if replacement := _replacement(arguments, more=frozenset(arguments)):
         names = next(pair for pair in _TEXTS if pair[0] in arguments)
         return Edit(frozenset({path, *names}), file, (replacement,))
-    member = next((name for name in _CONTENTS if isinstance(arguments.get(name), str)), "")
-    return Edit(frozenset({path, member}), file, (Replacement(None, arguments[member]),)) if member else None
+    member = next(
+        (name for name in _CONTENTS if isinstance(arguments.get(name), str)), ""
+    )
+    return (
+        Edit(frozenset({path, member}), file, (Replacement(None, arguments[member]),))
+        if member
+        else None
+    )
 
 
 def _replacement(edit: Any, more: frozenset[str] = frozenset()) -> Replacement | None:
-    """Return the two texts of an edit; None if it has other members than those and `more`, which a diff would leave out."""
+    """Return the two texts of an edit; None if it has members besides those and `more`, which a diff would leave out."""
     if not isinstance(edit, dict):
         return None
     if edit.get("replace_all") is False:
         more |= {"replace_all"}
     for before, after in _TEXTS:
-        old, new = edit.get(before), edit.get(after)
-        if isinstance(old, str) and isinstance(new, str) and edit.keys() <= {before, after, *more}:
+        old = edit.get(before)
+        new = edit.get(after)
+        if (
+            isinstance(old, str)
+            and isinstance(new, str)
+            and edit.keys() <= {before, after, *more}
+        ):
             return Replacement(old, new)
     return None
 
 
-def _first(arguments: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str]:
-    """Return the first of these members that holds text, and that text; both empty if there is none."""
+def _first(arguments: JsonMapping, names: Sequence[str]) -> tuple[str, str]:
+    """Return the first of these members that holds text, and its text; both empty if there is none."""
     for name in names:
         if isinstance(text := arguments.get(name), str) and text.strip():
             return name, text

@@ -1,4 +1,4 @@
-"""The conversation before a request, stored with it: a few messages `{"role", "text"}`, within bounds."""
+"""The conversation before a request, stored with it: a limited number of messages `{"role", "text"}`."""
 
 from __future__ import annotations
 
@@ -10,36 +10,44 @@ from django.utils.translation import gettext as _
 from approvals.text.numbers import grouped
 
 MAX_MESSAGES = 6
-#: For all texts together, in UTF-8.
+#: Limit on all texts together, in UTF-8.
 MAX_TEXT_BYTES = 20_000
-#: Longer messages are cut where the server chooses them, so that there is room for several.
+#: The server cuts longer messages, to leave room for several.
 KEPT_CHARACTERS = 2_000
 ROLES = ("user", "assistant", "system", "tool")
 CUT = "[…]"
 
 
 def problem(messages: Sequence[Any]) -> str:
-    """Return why these messages cannot be stored, to be read after the name of the field; empty if they can."""
+    """Return why these messages cannot be stored, as the predicate of the field's name; empty if they can."""
     if len(messages) > MAX_MESSAGES:
-        return _("has more than %(limit)s messages; send the last ones") % {"limit": MAX_MESSAGES}
+        return _("has more than %(limit)s messages; send the last ones") % {
+            "limit": MAX_MESSAGES
+        }
     for message in messages:
         if not isinstance(message, Mapping) or set(message) != {"role", "text"}:
             return _("has an item that is not a {role, text} object")
         if message["role"] not in ROLES or not isinstance(message["text"], str):
-            return _("every message must have a role (%(names)s) and text") % {"names": ", ".join(ROLES)}
+            return _("every message must have a role (%(names)s) and text") % {
+                "names": ", ".join(ROLES)
+            }
     if sum(map(_size, messages)) > MAX_TEXT_BYTES:
-        return _("has more than %(limit)s bytes of text; send less") % {"limit": grouped(MAX_TEXT_BYTES)}
+        return _("has more than %(limit)s bytes of text; send less") % {
+            "limit": grouped(MAX_TEXT_BYTES)
+        }
     return ""
 
 
 def fit_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """Return the last of these (role, text) that fit, oldest first; long ones are cut with a mark.
+    """Return the last of these (role, text) that fit, oldest first; long ones are cut and marked.
 
-    Of the last message the end is kept, which is what was said right before the request; of others the beginning.
+    The last message keeps its end, which comes right before the request; the others keep their beginning.
     """
     kept: list[dict[str, str]] = []
     left = MAX_TEXT_BYTES
-    for role, text in reversed([(role, text.strip()) for role, text in messages if text.strip()]):
+    for role, text in reversed(
+        [(role, text.strip()) for role, text in messages if text.strip()]
+    ):
         message = {"role": role, "text": _cut(text, keep_end=not kept)}
         left -= _size(message)
         if left < 0 or len(kept) == MAX_MESSAGES:
@@ -51,7 +59,11 @@ def fit_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 def _cut(text: str, *, keep_end: bool) -> str:
     if len(text) <= KEPT_CHARACTERS:
         return text
-    return f"{CUT}\n\n{text[-KEPT_CHARACTERS:]}" if keep_end else f"{text[:KEPT_CHARACTERS]}\n\n{CUT}"
+    return (
+        f"{CUT}\n\n{text[-KEPT_CHARACTERS:]}"
+        if keep_end
+        else f"{text[:KEPT_CHARACTERS]}\n\n{CUT}"
+    )
 
 
 def _size(message: Mapping[str, Any]) -> int:

@@ -13,7 +13,7 @@ from uuid import uuid4
 from django.utils import timezone
 
 from approvals import actions
-from approvals.access import activity
+from approvals.access import sessions
 from approvals.actions.logins import store_activity
 from approvals.db import pool
 from approvals.models.processes import BEAT, WorkerKind
@@ -27,30 +27,39 @@ def new_process_name() -> str:
 
 
 def no_turns() -> int:
-    """Return 0, for a process that runs no turns."""
+    """Return 0, for processes that run no turns."""
     return 0
 
 
 async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
     """Record a heartbeat every BEAT seconds until cancelled, then remove the process.
 
-    `running` returns the number of turns that the process runs now.
+    `running` returns the current number of turns in this process.
     """
-    name, started_at = new_process_name(), timezone.now()
+    name = new_process_name()
+    started_at = timezone.now()
     stored_at = time.monotonic()
     try:
         while True:
             try:
-                await pool.run(actions.record_heartbeat, name, kind, started_at=started_at, running=running())
-                if time.monotonic() - stored_at >= activity.STORED_EVERY:
+                await pool.run(
+                    actions.record_heartbeat,
+                    name,
+                    kind,
+                    started_at=started_at,
+                    running=running(),
+                )
+                if time.monotonic() - stored_at >= sessions.STORED_EVERY:
                     stored_at = time.monotonic()
-                    await pool.run(store_activity, activity.take_used())
+                    await pool.run(store_activity, sessions.take_used())
             except pool.AWAY as error:
                 pool.outage.record_failure(error)
             except Exception:
                 # The next heartbeat tries again.
-                logger.warning("The heartbeat of this process could not be recorded", exc_info=True)
+                logger.warning(
+                    "The heartbeat of this process could not be recorded", exc_info=True
+                )
             await asyncio.sleep(BEAT)
     finally:
-        # A cancelled task must not wait for it. If this write is lost, the row goes stale, as after a kill.
+        # A cancelled task must not wait for this write. If it is lost, the row goes stale, as after a kill.
         pool.submit(actions.remove_process, name)

@@ -23,7 +23,9 @@ REFUSAL = "is append-only: rows are never changed or deleted"
 _protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
 
 
-def protect(model: type[models.Model], *, may_change: frozenset[str] = frozenset()) -> None:
+def protect(
+    model: type[models.Model], *, may_change: frozenset[str] = frozenset()
+) -> None:
     """Declare a model append-only except for the columns in `may_change`."""
     _protected[model._meta.db_table] = (model, may_change)
 
@@ -32,7 +34,9 @@ def create_triggers(connection: BaseDatabaseWrapper) -> None:
     """Create the triggers of every protected table that exists; safe to repeat."""
     existing = set(connection.introspection.table_names())
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE IF NOT EXISTS {SWITCH} (reason varchar(200) NOT NULL)")
+        cursor.execute(
+            f"CREATE TABLE IF NOT EXISTS {SWITCH} (reason varchar(200) NOT NULL)"
+        )
         for table, (model, may_change) in _protected.items():
             if table in existing:
                 columns = [str(field.column) for field in model._meta.concrete_fields]
@@ -51,17 +55,17 @@ def create_triggers(connection: BaseDatabaseWrapper) -> None:
 
 
 def find_switch_rows(connection: Any) -> list[str]:
-    """Return the reasons in the switch table. `maintenance()` never commits a row, and any row disables all triggers."""
+    """Return the reasons in the switch table. `maintenance()` never commits a row; any visible row disables all triggers."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT reason FROM {SWITCH} LIMIT 10")
         return [str(row[0]) for row in cursor.fetchall()]
 
 
 def switch_warning() -> str:
-    """Return what `manage.py check` and `/readyz` say about a row in the switch."""
-    return _("A row in %(table)s turns off all append-only triggers, so protected rows can be changed") % {
-        "table": SWITCH
-    }
+    """Return the warning of `manage.py check` and `/readyz` about a row in the switch table."""
+    return _(
+        "A row in %(table)s turns off all append-only triggers, so protected rows can be changed"
+    ) % {"table": SWITCH}
 
 
 def enable_recursive_triggers(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
@@ -72,7 +76,7 @@ def enable_recursive_triggers(connection: BaseDatabaseWrapper, **kwargs: Any) ->
 
 
 def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
-    """Return the names of triggers that are missing or disabled, for tables that exist."""
+    """Return the names of missing or disabled triggers of existing tables."""
     query = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
         "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')",
@@ -81,12 +85,17 @@ def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(query)
         present = {row[0] for row in cursor.fetchall()}
-    wanted = [name for table in _protected if table in existing for name in _names(connection.vendor, table)]
+    wanted = [
+        name
+        for table in _protected
+        if table in existing
+        for name in _names(connection.vendor, table)
+    ]
     return [name for name in wanted if name not in present]
 
 
 def is_protected(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether no protected row can be changed: every trigger is there, and none is switched off."""
+    """Return whether no protected row can be changed: every trigger exists and is enabled."""
     return not find_switch_rows(connection) and not missing_triggers(connection)
 
 
@@ -120,7 +129,9 @@ def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
             f'CREATE TRIGGER {no_update} BEFORE UPDATE OF {columns} ON "{table}" {unless_switched}',
             f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" {unless_switched}',
         ]
-    same = " AND ".join(f'NEW."{column}" IS NOT DISTINCT FROM OLD."{column}"' for column in frozen)
+    same = " AND ".join(
+        f'NEW."{column}" IS NOT DISTINCT FROM OLD."{column}"' for column in frozen
+    )
     return [
         f"""CREATE OR REPLACE FUNCTION {no_update}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF ({same}) OR EXISTS (SELECT 1 FROM {SWITCH}) THEN RETURN NEW; END IF;
@@ -133,5 +144,8 @@ def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
         *(f'DROP TRIGGER IF EXISTS {name} ON "{table}"' for name in emptied),
         f'CREATE TRIGGER {no_update} BEFORE UPDATE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {no_update}()',
         f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {no_delete}()',
-        *(f'CREATE TRIGGER {name} BEFORE TRUNCATE ON "{table}" EXECUTE FUNCTION {no_delete}()' for name in emptied),
+        *(
+            f'CREATE TRIGGER {name} BEFORE TRUNCATE ON "{table}" EXECUTE FUNCTION {no_delete}()'
+            for name in emptied
+        ),
     ]

@@ -1,4 +1,4 @@
-"""Cursors: the sort key of a row as text for an address, so that a deep page of a list costs as much as the first one."""
+"""Cursors: a row's sort key as text in an address, so that a deep page of a list costs as much as the first one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from approvals.db.canonical_json import utc
 
 
 def number_from(text: str, *, digits: int = 18) -> int | None:
-    """Return the number that `text` from an address spells in ASCII digits, at most `digits`; otherwise None."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
+    """Return the number in `text` from an address, if it consists of at most `digits` ASCII digits; otherwise None."""
+    return (
+        int(text)
+        if text.isascii() and text.isdecimal() and len(text) <= digits
+        else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Base of all cursors: each list subclasses it with the fields that it sorts by.
+    """Base of all cursors: each list subclasses it with its sort fields.
 
-    As text, the fields are joined by SEPARATOR: `2,2026-11-21T12:00:00.000000Z,42`. A subclass refuses values that its
-    list does not know by raising ValueError in `__post_init__`.
+    As text, the fields are joined by SEPARATOR: `2,2026-11-21T12:00:00.000000Z,42`. A subclass rejects values that its list does
+    not have by raising ValueError in `__post_init__`.
     """
 
     SEPARATOR: ClassVar[str] = ","
@@ -33,11 +37,13 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Return the cursor that `text` from an address spells; None if it spells none."""
+        """Return the cursor in `text` from an address; None if it is invalid."""
         parsers = _parsers(cls)
         parts = text.split(cls.SEPARATOR, len(parsers) - 1)
         try:
-            return cls(*(parse(part) for parse, part in zip(parsers, parts, strict=True)))
+            return cls(
+                *(parse(part) for parse, part in zip(parsers, parts, strict=True))
+            )
         except (ValueError, OverflowError):
             return None
 

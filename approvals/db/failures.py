@@ -1,4 +1,4 @@
-"""Log an outage in two lines, one when it starts and one when it is over, however often something fails meanwhile."""
+"""Log an outage in two lines, at its start and its end, however often something fails in between."""
 
 from __future__ import annotations
 
@@ -7,27 +7,40 @@ import threading
 import time
 from collections.abc import Callable
 
-#: Seconds without a failure after which an outage is over: what fails every other time is still failing.
+#: Seconds without a failure after which an outage is over, so that intermittent failures count as one outage.
 QUIET = 10.0
 
 
 class OutageLog:
-    """The log of one thing that fails or works. The message `began` has a `%s` for the error."""
+    """The outage log of one operation. The message `began` has a `%s` for the error."""
 
     def __init__(
-        self, logger: logging.Logger, began: str, over: str, *, clock: Callable[[], float] = time.monotonic
+        self,
+        logger: logging.Logger,
+        began: str,
+        over: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._logger, self._began, self._over, self._clock = logger, began, over, clock
-        self._failures, self._last, self._passed = 0, 0.0, False
+        self._logger = logger
+        self._began = began
+        self._over = over
+        self._clock = clock
+        self._failures = 0
+        self._last = 0.0
+        self._passed = False
         self._lock = threading.Lock()
 
     def record_failure(self, error: object) -> bool:
         """Record a failure; return whether it starts an outage."""
         with self._lock:
             now = self._clock()
-            known = self._failures > 0 and not (self._passed and now - self._last >= QUIET)
+            known = self._failures > 0 and not (
+                self._passed and now - self._last >= QUIET
+            )
             self._failures = self._failures + 1 if known else 1
-            self._last, self._passed = now, False
+            self._last = now
+            self._passed = False
         if not known:
             self._logger.warning(self._began, _first_line(error))
         return not known

@@ -1,44 +1,50 @@
-"""JSON pointers (RFC 6901): which value of a JSON document one points to."""
+"""JSON pointers (RFC 6901) into JSON documents."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-#: What a pointer that points nowhere returns; null is a value.
+#: The result of a pointer without a target; null is a value.
 ABSENT = object()
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _POINTER = re.compile(r"(/([^~/]|~[01])*)*")
 
 
 def is_pointer(text: str) -> bool:
-    """Return whether this is a JSON pointer: empty, or each part behind a `/`, with `~0` for `~` and `~1` for `/`."""
+    """Return whether this is a JSON pointer: empty, or parts that each follow a `/`, with `~0` for `~` and `~1` for `/`."""
     return _POINTER.fullmatch(text) is not None
 
 
 def pointer_parts(pointer: str) -> list[str]:
     """Return the names and positions of a JSON pointer."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    return [
+        part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]
+    ]
 
 
 def pointer_to(*names: str) -> str:
-    """Return the pointer that leads through these names."""
+    """Return the pointer with these names as steps."""
     return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
 
 
 def value_at(value: Any, pointer: str) -> Any:
-    """Return what a JSON pointer points to, or ABSENT."""
+    """Return the value at a JSON pointer, or ABSENT."""
     if pointer and not pointer.startswith("/"):
         return ABSENT
     return value_behind(value, pointer_parts(pointer))
 
 
 def value_behind(value: Any, parts: list[str] | tuple[str, ...]) -> Any:
-    """Return what the parts of a pointer lead to, or ABSENT. Members are taken by name, items by position."""
+    """Return the value at the parts of a pointer, or ABSENT. Members are taken by name, items by position."""
     for part in parts:
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list) and _INDEX.fullmatch(part) and int(part) < len(value):
+        elif (
+            isinstance(value, list)
+            and _INDEX.fullmatch(part)
+            and int(part) < len(value)
+        ):
             value = value[int(part)]
         else:
             return ABSENT
@@ -46,15 +52,15 @@ def value_behind(value: Any, parts: list[str] | tuple[str, ...]) -> Any:
 
 
 def is_blocked(value: Any, parts: list[str] | tuple[str, ...]) -> bool:
-    """Return whether a pointer that points nowhere ends at a value of another type than has such a part.
+    """Return whether a pointer without a target stops at a value of a type that cannot have such a part.
 
-    A name that an object lacks, and a position behind the end of a list, are missing and not blocked.
+    A name that an object lacks, and a position after the end of a list, are missing, not blocked.
     """
     for depth, part in enumerate(parts):
         is_position = _INDEX.fullmatch(part) is not None
         if isinstance(value, dict):
             if part not in value:
-                # Where an object stands for a list; the whole document is what it has to be.
+                # An object in place of a list; the whole document is always an object.
                 return is_position and depth > 0
             value = value[part]
         elif isinstance(value, list) and is_position:

@@ -6,9 +6,9 @@ from django.db.models.expressions import RawSQL
 
 
 def literal(word: str) -> RawSQL:
-    """Return a constant that is part of the SQL, for `filter(status=literal(Status.PENDING))`.
+    """Return a constant as part of the SQL, for `filter(status=literal(Status.PENDING))`.
 
-    As a parameter, PostgreSQL could not use an index whose condition names it in a plan for any parameters.
+    With a parameter, PostgreSQL's generic plans could not use an index whose condition contains the constant.
     """
     assert word.isidentifier(), word
     return RawSQL(f"'{word}'", [])  # noqa: S611 - an identifier

@@ -1,7 +1,7 @@
-"""Run database work from the event loop on a few threads, so that waiting pages and running turns need no thread each.
+"""Run database work from the event loop on a few threads, so that waiting pages and running turns do not need a thread each.
 
-Django's `sync_to_async` would either run all work outside a request on one shared thread, which one slow tool blocks, or
-use one thread and one connection per task that a request started.
+Django's `sync_to_async` would run all work outside a request on one shared thread, which a slow tool could block, or use one
+thread and one connection per task started by a request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, InternalError, OperationalError, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connections,
+)
 from psycopg.errors import LockNotAvailable
 
 from approvals.db.failures import OutageLog
@@ -25,26 +31,34 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 THREADS = 4
-#: Raised while the database is away or restarts, or when a connection or a statement times out. PostgreSQL reports an
-#: internal error to a process whose session it ended for being idle in a transaction.
+#: Raised while the database is away or restarting, or when a connection or statement times out. PostgreSQL reports an internal
+#: error to a process whose session it ended for idling in a transaction.
 AWAY = (OperationalError, InterfaceError, InternalError)
-#: Seconds between two tries while the database is away.
+#: Seconds between retries while the database is away.
 RETRY = 1.0
 #: Shared by the process, so that an outage is logged once.
-outage = OutageLog(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
+outage = OutageLog(
+    logger,
+    "The database is away (%s); what needs it is tried again.",
+    "The database answers again.",
+)
 lock_waits = OutageLog(
-    logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long."
+    logger,
+    "Rows are locked for long (%s); what needs them is tried again.",
+    "No row is locked for long.",
 )
 
 
 def record_failure(error: Exception) -> None:
-    """Log one of AWAY as a row that stays locked or as a database that is away."""
+    """Log an error of AWAY, as a row that stays locked or as a database outage."""
     (lock_waits if is_locked(error) else outage).record_failure(error)
 
 
 def is_locked(error: BaseException) -> bool:
     """Return whether a statement failed because a row stayed locked for too long."""
-    return isinstance(error, LineTooLong) or isinstance(error.__cause__, LockNotAvailable)
+    return isinstance(error, LineTooLong) or isinstance(
+        error.__cause__, LockNotAvailable
+    )
 
 
 _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-db")
@@ -53,8 +67,8 @@ _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-d
 async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a sync function that uses the database on a thread, and release its connection afterwards.
 
-    Cancelling the caller does not interrupt the work. Work that fails because a row stays locked has changed nothing and is
-    tried again after RETRY seconds; its thread is free in between.
+    Cancelling the caller does not interrupt the work. Work that fails because a row stays locked has changed nothing, and is
+    retried after RETRY seconds; its thread is free in between.
     """
     doing = functools.partial(_call, work, *args, **kwargs)
     while True:
@@ -68,7 +82,7 @@ async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 async def retry(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run as `run` does, and try again while the database is away.
+    """Run like `run`, and retry while the database is away.
 
     The work must be safe to repeat: when a connection breaks, its transaction may or may not have been committed.
     """
@@ -76,7 +90,7 @@ async def retry(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 async def retry_while_away(work: Callable[[], Awaitable[T]]) -> T:
-    """Await `work()`, and try again while the database is away."""
+    """Await `work()`, and retry while the database is away."""
     while True:
         try:
             return await work()
@@ -91,7 +105,7 @@ def submit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
 
 
 def call_and_close(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function on this thread, and close the connections that it opened."""
+    """Call a function on this thread, and close the connections that it opens."""
     try:
         result = work(*args, **kwargs)
     finally:
@@ -102,7 +116,7 @@ def call_and_close(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 
 def _call(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function on a thread of the pool, which keeps its connection on SQLite: opening the file again takes longer.
+    """Call a function on a thread of the pool, which keeps its SQLite connection because reopening the file takes longer.
 
     On PostgreSQL the connection returns to its own pool.
     """

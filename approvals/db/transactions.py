@@ -1,5 +1,5 @@
-"""What a transaction may do beside its statements: go on in another one, wait in line for a lock, hold a lock by name, commit
-without waiting for the disk, and have something done afterwards.
+"""Transaction tools: join an open transaction, queue for a lock, lock a name, commit without waiting for the disk, and run
+callbacks after the commit.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from django.db import OperationalError, connection, transaction
 
 Arguments = ParamSpec("Arguments")
 
-#: Threads of a process that wait in the database for the same row, so that a row that stays locked does not occupy all.
+#: Maximum number of a process's threads that wait for the same row, so that a row that stays locked does not block them all.
 PLACES = 4
-#: Seconds without any progress in a line after which further threads are refused. Longer than a transaction takes on a machine
-#: that is overloaded.
+#: Seconds without progress in a queue after which more threads are refused. Longer than a transaction takes on an overloaded
+#: machine.
 STUCK = 2.0
 
 
 class LineTooLong(OperationalError):
-    """The row stays locked, and enough threads of this process wait for it. The transaction has to be given up."""
+    """The row stays locked, and enough threads of this process wait for it. The transaction has to be rolled back."""
 
 
 @dataclass
@@ -38,9 +38,9 @@ _moved = threading.Condition()
 
 @contextmanager
 def in_line(row: Hashable) -> Iterator[None]:
-    """Run the statement that waits for the lock on a row. LineTooLong if others wait already and no one gets it.
+    """Run the statement that waits for a row lock. Raise LineTooLong if the queue is full and stuck.
 
-    While locks are released, everyone gets through: a line is stuck only if no one has left it for STUCK seconds.
+    As long as locks are released, everyone gets through: a queue is stuck only if no thread has left it for STUCK seconds.
     """
     with _moved:
         line = _lines.setdefault(row, _Line(monotonic()))
@@ -64,10 +64,10 @@ def in_line(row: Hashable) -> Iterator[None]:
 
 @contextmanager
 def in_transaction() -> Iterator[None]:
-    """Go on in the open transaction, or else open one.
+    """Join the open transaction, or else open one.
 
-    For actions that are also parts of others. There is no savepoint, so whoever opened the transaction has to give it up
-    after any error but a refusal, which comes before an action has written anything.
+    For actions that are also parts of others. There is no savepoint, so the outermost caller has to roll back after any error
+    except a refusal, which an action raises before it writes anything.
     """
     if connection.in_atomic_block:
         yield
@@ -79,33 +79,37 @@ def in_transaction() -> Iterator[None]:
 def lock_name(name: str) -> None:
     """Hold the lock on `name` until this transaction ends, waiting for any other holder. Call it first in a transaction.
 
-    It is for rules that no unique constraint can express and for which no row exists yet. On SQLite there is only one writing
-    transaction at a time anyway. PostgreSQL locks a hash of the name: a collision only makes one transaction wait for an
-    unrelated one.
+    It enforces rules that no unique constraint can express and that have no row to lock yet. SQLite has only one writing
+    transaction at a time anyway. PostgreSQL locks a hash of the name: a collision only makes unrelated transactions wait for each
+    other.
     """
     assert connection.in_atomic_block
     if connection.vendor == "postgresql":
         with in_line(name), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+            cursor.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name]
+            )
 
 
 def async_commit() -> None:
     """Let the open transaction commit without waiting for the disk flush.
 
-    Only for writes that are repeated or found out again when they are lost: never for decisions, messages, tool results,
-    claims or locks. Other transactions see it as usual, and any later commit that does wait flushes it too. If the power
-    fails, the whole transaction may be lost when it was committed within the last 0.2 s (`wal_writer_delay`). Only PostgreSQL
-    supports this per transaction.
+    Only for writes that are repeated or detected again if lost: never for decisions, messages, tool results, claims or locks.
+    Other transactions see it as usual, and any later synchronous commit flushes it too. After a power failure, the whole
+    transaction may be lost if it was committed within the last 0.2 s (`wal_writer_delay`). Only PostgreSQL supports this per
+    transaction.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO off")
 
 
-def after_commit(work: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
-    """Call `work` once the open transaction has committed; if that fails, log it: what is stored stays a success.
+def after_commit(
+    work: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> None:
+    """Call `work` after the open transaction has committed. If it fails, log the error: the commit stays successful.
 
-    Django reads the name of what has failed, so it must be a function: a `functools.partial` has none, and raises instead.
+    `work` must be a function: Django logs the name of a failed hook, which a `functools.partial` lacks.
     """
 
     def hook() -> None:

@@ -1,6 +1,6 @@
-"""Colours for code in values: SQL, JSON, shell commands and diffs, found by name or content. The work is bounded.
+"""Syntax highlighting of values: SQL, JSON, shell commands and diffs, detected by name or content. The work is bounded.
 
-Each pattern matches wherever it starts, to the end of the text if need be, so that no text makes it search twice.
+Each pattern matches wherever it starts, up to the end of the text if necessary, so no text is searched twice.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Iterator
 
-#: Longer texts are shown without colours.
+#: Longer texts are not highlighted.
 MAX_CHARACTERS = 50_000
-#: Kinds of pieces: comment, string, number, keyword, variable; and lines of a diff: added, removed, heading.
+#: Kinds of tokens: comment, string, number, keyword, variable; and lines of a diff: added, removed, heading.
 Piece = tuple[str, str]
 
 _STRINGS = r"""(?P<string>"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)"""
@@ -43,7 +43,8 @@ LANGUAGES = {
         re.MULTILINE,
     ),
     "diff": re.compile(
-        r"(?P<heading>^(?:@@|diff |index |--- |\+\+\+ )[^\n]*)|(?P<added>^\+[^\n]*)|(?P<removed>^-[^\n]*)", re.MULTILINE
+        r"(?P<heading>^(?:@@|diff |index |--- |\+\+\+ )[^\n]*)|(?P<added>^\+[^\n]*)|(?P<removed>^-[^\n]*)",
+        re.MULTILINE,
     ),
 }
 _NAMED = {
@@ -56,12 +57,15 @@ _NAMED = {
     "shell": "shell",
     "bash": "shell",
 }
-_SQL = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|ALTER|DROP|BEGIN|TRUNCATE|GRANT)\s", re.IGNORECASE)
+_SQL = re.compile(
+    r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|ALTER|DROP|BEGIN|TRUNCATE|GRANT)\s",
+    re.IGNORECASE,
+)
 _DIFF = re.compile(r"(?:diff --git |--- [^\n]*\n\+\+\+ )")
 
 
 def language_of(name: str, text: str) -> str:
-    """Return the language of a text by its name or by how it begins; empty if it is not known."""
+    """Return the language of a text by its name or beginning; empty if unknown."""
     if not text or len(text) > MAX_CHARACTERS:
         return ""
     named = _NAMED.get(name.lower().rpartition("_")[2], "")
@@ -79,7 +83,7 @@ _ALIGNED = re.compile(r"^(?: {2,}|\t)|\S(?: {3,}|\t)\S|[!-~]{120}", re.MULTILINE
 
 
 def is_prose(text: str) -> bool:
-    """Return whether a text reads best in the face of the page, not with all letters of one width."""
+    """Return whether a text should be shown in the font of the page instead of a monospaced one."""
     return _ALIGNED.search(text[:MAX_CHARACTERS]) is None
 
 
@@ -91,7 +95,7 @@ def _is_json(text: str) -> bool:
 
 
 def pieces(text: str, language: str) -> Iterator[Piece]:
-    """Yield the text in pieces as (kind, text); the kind of plain text is empty."""
+    """Yield the tokens of a text as (kind, text); the kind of plain text is empty."""
     pattern = LANGUAGES.get(language)
     if pattern is None or len(text) > MAX_CHARACTERS:
         yield "", text

@@ -9,7 +9,7 @@ from typing import Any
 
 from approvals.asking.answers import ABSENT
 
-#: The input type of a field whose characters are not shown.
+#: The input type of a field that hides its characters.
 SECRET = "password"  # noqa: S105 - a word of HTML
 
 
@@ -31,10 +31,10 @@ class Widget(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """When a group of fields applies: while the object around it fits `schema`, a part of `root`; with `negated`, while not.
+class FieldCondition:
+    """When a group of fields applies: while the object around it matches `schema`, a part of `root`; with `negated`, while not.
 
-    `words` says so, if that is simple; `test` is the same for scripts, in lists, with names of fields; None if it cannot be.
+    `words` describes this, if it is simple; `test` is the same for scripts, in lists, with names of fields; None if impossible.
     """
 
     root: Mapping[str, Any]
@@ -53,16 +53,16 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
+class FormControl:
     """A field or a group of fields.
 
-    `path` holds the names that lead to its value, `place` its index at each level; `item` is the field of each value of a LIST,
-    or the group of the fields of each row of ROWS, `offers` the values of a CHOICE, SEVERAL or FIXED, and `limits` the
-    schema's limits as text. SHAPES offers one of its `children`, whose fields alone count.
+    `path` has the names that lead to its value, `place` its index at each level; `item` is the field of each value of a LIST, or
+    the group of fields of each row of ROWS, `offers` the values of a CHOICE, SEVERAL or FIXED, and `limits` the schema's limits
+    as text. SHAPES offers one of its `children`, whose fields alone count.
 
-    The values of a `merged` group belong to the object around it: that of a shape, or that of a group which applies `when` its
+    The values of a `merged` group belong to the object around it: that of a shape, or of a group which applies `when` its
     condition holds. `branch` keeps the names of its fields apart from those of others with the same path. `unit` is the currency
-    of an amount, and `person` says that the value is a username.
+    of an amount; `person` means that the value is a username.
     """
 
     widget: Widget
@@ -75,12 +75,12 @@ class Control:
     nullable: bool = False
     input_type: str = "text"
     offers: tuple[Offer, ...] = ()
-    item: Control | None = None
-    children: tuple[Control, ...] = ()
+    item: FormControl | None = None
+    children: tuple[FormControl, ...] = ()
     default: Any = ABSENT
     most: int | None = None
     merged: bool = False
-    when: Condition | None = None
+    when: FieldCondition | None = None
     branch: str = ""
     unit: str = ""
     person: bool = False
@@ -88,9 +88,17 @@ class Control:
     def name(self, prefix: str) -> str:
         """Return the name of the form field."""
         # Escape dots in the client's names, because dots separate levels.
-        return ".".join([prefix, *(part.replace("~", "~0").replace(".", "~1") for part in self.path)]) + self.branch
+        return (
+            ".".join(
+                [
+                    prefix,
+                    *(part.replace("~", "~0").replace(".", "~1") for part in self.path),
+                ]
+            )
+            + self.branch
+        )
 
-    def leaves(self) -> Iterator[Control]:
+    def leaves(self) -> Iterator[FormControl]:
         """Yield every field that a person fills in."""
         if self.widget != Widget.GROUP:
             yield self

@@ -1,6 +1,6 @@
-"""Values as people write them, where their schema says what they are: dates, times, durations and amounts of money.
+"""Format values for people: amounts of money and large numbers, and what the schema says are dates, times and durations.
 
-Nothing is rounded or left out, and the value itself stays beside it: what is approved is what was sent.
+Nothing is rounded or left out, and the value itself stays beside it, because exactly that is approved.
 """
 
 from __future__ import annotations
@@ -20,33 +20,69 @@ from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
 
 from approvals.db.json_pointer import ABSENT, value_behind
-from approvals.schema.formats import CURRENCY, currency_of, matches_format
-from approvals.schema.references import NoTarget, follow_references
-from approvals.text.tables import Row, rows
+from approvals.json_types import JsonMapping
+from approvals.schema.keywords import (
+    CURRENCY,
+    NoTarget,
+    currency_of,
+    follow_references,
+    matches_format,
+)
+from approvals.text.currencies import is_currency_code
+from approvals.text.identifiers import counts_something
+from approvals.text.tables import TableRow, rows
 from approvals.text.times import short_time
 
-#: Schemas that are looked at for one table.
+#: Maximum schemas examined for one table.
 MAX_SCHEMAS = 500
+#: From here on, numbers have separators.
+LARGE = 10_000
 #: Currencies without a smaller unit.
 WHOLE = frozenset(
-    {"BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"}
+    {
+        "BIF",
+        "CLP",
+        "DJF",
+        "GNF",
+        "ISK",
+        "JPY",
+        "KMF",
+        "KRW",
+        "PYG",
+        "RWF",
+        "UGX",
+        "VND",
+        "VUV",
+        "XAF",
+        "XOF",
+        "XPF",
+    }
 )
+#: In schemas, the currency beside an amount that no schema describes. No schema of a client can have it.
+_BESIDE: Any = object()
 _AMOUNT = re.compile(r"-?(?:0|[1-9]\d{0,14})(\.\d{1,9})?", re.ASCII)
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
-_DURATION = re.compile(r"P(?:(\d{1,6})W|(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?)", re.ASCII)
+_DURATION = re.compile(
+    r"P(?:(\d{1,6})W|(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?)",
+    re.ASCII,
+)
 _TIME = re.compile(r"(\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
-def formatted(table: Sequence[Row], value: Any, schema: Mapping[str, Any] | None) -> list[Row]:
-    """Return the rows of a value, with the words for what its schema describes."""
-    if schema is None:
-        return list(table)
-    return _below(table, value, schema, schema, iter(range(MAX_SCHEMAS)))
+def formatted(
+    table: Sequence[TableRow], value: Any, schema: JsonMapping | None
+) -> list[TableRow]:
+    """Return the rows of a value, with formatted text for large numbers and where the schema describes them."""
+    root = schema or {}
+    return _below(table, value, schema, root, iter(range(MAX_SCHEMAS)))
 
 
-def words_at(value: Any, schema: Mapping[str, Any] | None, parts: Sequence[str]) -> SafeString | None:
-    """Return the words for what the parts of a JSON pointer lead to in a masked value; None where there are none for it."""
-    root, below = schema or {}, schema
+def words_at(
+    value: Any, schema: JsonMapping | None, parts: Sequence[str]
+) -> SafeString | None:
+    """Return the formatted text at the parts of a JSON pointer in a masked value; None if there is none."""
+    root = schema or {}
+    below = schema
     try:
         for part in parts:
             below = _member(follow_references(below, root), part, value)
@@ -54,102 +90,155 @@ def words_at(value: Any, schema: Mapping[str, Any] | None, parts: Sequence[str])
         below = follow_references(below, root)
     except NoTarget:
         return None
-    if value is ABSENT or not isinstance(below, Mapping):
+    if value is ABSENT:
         return None
-    if isinstance(value, dict) and below.get("format") == "money" and value.keys() == {"amount", "currency"}:
-        # An amount with nothing but its currency fits in one line.
-        below, value = {CURRENCY: value["currency"]}, value["amount"]
+    if (
+        isinstance(value, dict)
+        and isinstance(below, Mapping)
+        and below.get("format") == "money"
+        and value.keys() == {"amount", "currency"}
+    ):
+        # An amount with nothing but its currency fits on one line.
+        below = {CURRENCY: value["currency"]}
+        value = value["amount"]
     [row] = rows({parts[-1] if parts else "": value})
     return in_words(_row(row, value, below, root, iter(range(1))))
 
 
 def _member(schema: Any, name: str, value: Any) -> Any:
-    """Return the schema of what a part of a pointer leads to in a value."""
-    if not isinstance(schema, Mapping):
-        return None
+    """Return the schema of a member or item of a value."""
+    described = schema if isinstance(schema, Mapping) else {}
     if isinstance(value, dict):
-        return _with_currency(schema.get("properties", {}).get(name), name, value, schema)
-    return schema.get("items")
+        of_member = described.get("properties", {}).get(name)
+        return _with_currency(of_member, name, value, described)
+    return described.get("items")
 
 
-def in_words(row: Row) -> SafeString | None:
-    """Return what a row shows in the words of people, with the exact value in its title; None if it has none.
+def in_words(row: TableRow) -> SafeString | None:
+    """Return a row's formatted value, with the exact one in its title; None if it has none.
 
-    `static/pausepoint/times.js` puts a time into the reader's zone.
+    `static/pausepoint/times.js` converts a time to the reader's zone.
     """
     if row.moment:
         time = '<time datetime="{}" data-exact="{}" title="{}">{}</time>'
         return format_html(time, row.moment, row.zone, row.value, row.shown)
-    return format_html('<data value="{0}" title="{0}">{1}</data>', row.value, row.shown) if row.shown else None
+    return (
+        format_html('<data value="{0}" title="{0}">{1}</data>', row.value, row.shown)
+        if row.shown
+        else None
+    )
 
 
-def _below(table: Sequence[Row], value: Any, schema: Any, root: Mapping[str, Any], budget: Iterator[int]) -> list[Row]:
+def _below(
+    table: Sequence[TableRow],
+    value: Any,
+    schema: Any,
+    root: JsonMapping,
+    budget: Iterator[int],
+) -> list[TableRow]:
     try:
         schema = follow_references(schema, root)
     except NoTarget:
         return list(table)
     items: list[tuple[Any, Any]] = []
-    if isinstance(schema, Mapping) and isinstance(value, dict):
-        known = schema.get("properties", {})
-        items = [(_with_currency(known.get(name), name, value, schema), item) for name, item in value.items()]
-    elif isinstance(schema, Mapping) and isinstance(value, list):
-        items = [(schema.get("items"), item) for item in value]
+    if isinstance(value, dict):
+        items = [(_member(schema, name, value), item) for name, item in value.items()]
+    elif isinstance(value, list):
+        items = [(_member(schema, "", value), item) for item in value]
     pairs = zip(table, items, strict=False)
-    return [*(_row(row, item, below, root, budget) for row, (below, item) in pairs), *table[len(items) :]]
+    return [
+        *(_row(row, item, below, root, budget) for row, (below, item) in pairs),
+        *table[len(items) :],
+    ]
 
 
-def _with_currency(schema: Any, name: str, value: Mapping[str, Any], around: Mapping[str, Any]) -> Any:
-    """Return the schema of a member; that of the amount of a `money` object has the currency beside it."""
+def _with_currency(
+    schema: Any, name: str, value: JsonMapping, around: JsonMapping
+) -> Any:
+    """Return the schema of a member; that of an amount includes the currency beside it."""
     currency = value.get("currency")
-    if around.get("format") == "money" and name == "amount" and isinstance(currency, str):
-        return {**(schema if isinstance(schema, Mapping) else {}), CURRENCY: str(currency)}
-    return schema
+    if name != "amount" or not isinstance(currency, str):
+        return schema
+    described = schema if isinstance(schema, Mapping) else {}
+    if around.get("format") == "money":
+        return {**described, CURRENCY: currency}
+    return {**described, _BESIDE: currency} if is_in_currency(value) else schema
 
 
-def _row(row: Row, value: Any, schema: Any, root: Mapping[str, Any], budget: Iterator[int]) -> Row:
-    if not isinstance(schema, Mapping) or next(budget, None) is None:
+def is_in_currency(value: JsonMapping) -> bool:
+    """Return whether an object has an amount that is a number, beside a code that can only be that of a currency."""
+    return bool(_digits_of(value.get("amount"))) and is_currency_code(
+        value.get("currency")
+    )
+
+
+def _row(
+    row: TableRow,
+    value: Any,
+    schema: Any,
+    root: JsonMapping,
+    budget: Iterator[int],
+) -> TableRow:
+    if next(budget, None) is None:
         return row
     if row.rows:
         children = _below([*row.rows, *row.more], value, schema, root, budget)
-        return replace(row, rows=children[: len(row.rows)], more=children[len(row.rows) :])
+        return replace(
+            row, rows=children[: len(row.rows)], more=children[len(row.rows) :]
+        )
     if row.block or row.empty or row.secret or row.hidden or row.note:
         return row
     try:
         schema = follow_references(schema, root)
     except NoTarget:
         return row
-    return _leaf(row, value, schema) if isinstance(schema, Mapping) else row
+    return _leaf(row, value, schema if isinstance(schema, Mapping) else {})
 
 
-def _leaf(row: Row, value: Any, schema: Mapping[str, Any]) -> Row:
+def _leaf(row: TableRow, value: Any, schema: JsonMapping) -> TableRow:
     if currency := currency_of(schema):
         return replace(row, shown=_money(value, currency))
+    if beside := schema.get(_BESIDE):
+        # It may be in cents: decimals that it does not have would say that it is not.
+        return replace(row, shown=_money(value, beside, decimals=0))
     if not isinstance(value, str):
-        return row
+        return replace(row, shown=_grouped(row.name, value))
     match schema.get("format"):
         case "date" if matches_format("date", value):
-            return replace(row, shown=date_format(date.fromisoformat(value), "DATE_FORMAT"))
+            return replace(
+                row, shown=date_format(date.fromisoformat(value), "DATE_FORMAT")
+            )
         case "date-time" if matches_format("date-time", value):
             return _moment(row, value)
         case "time" if match := _TIME.fullmatch(value):
             zone = {None: "", "Z": " UTC"}.get(match[4], f" UTC{match[4]}")
             seconds = (match[2] or "") + (match[3] or "")
-            return replace(row, shown=f"{match[1]}{'' if seconds.strip(':0.') == '' else seconds}{zone}")
+            return replace(
+                row,
+                shown=f"{match[1]}{'' if seconds.strip(':0.') == '' else seconds}{zone}",
+            )
         case "duration":
             return replace(row, shown=_duration(value))
     return row
 
 
-def _moment(row: Row, value: str) -> Row:
+def _moment(row: TableRow, value: str) -> TableRow:
     try:
-        when = datetime.fromisoformat(value.upper()).astimezone(timezone.get_current_timezone())
+        when = datetime.fromisoformat(value.upper()).astimezone(
+            timezone.get_current_timezone()
+        )
     except (ValueError, OverflowError):
-        # A leap second, or a fraction that Python cannot keep.
+        # A leap second, or a fraction that Python cannot represent.
         return row
     if when.microsecond:
         return row
     zone = timezone.get_current_timezone_name()
-    return replace(row, shown=f"{short_time(when, exact=True)} ({zone})", moment=when.isoformat(), zone=zone)
+    return replace(
+        row,
+        shown=f"{short_time(when, exact=True)} ({zone})",
+        moment=when.isoformat(),
+        zone=zone,
+    )
 
 
 def _duration(value: str) -> str:
@@ -158,20 +247,50 @@ def _duration(value: str) -> str:
         return ""
     weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     words = [
-        ngettext("%(count)s week", "%(count)s weeks", weeks) % {"count": weeks} if weeks else "",
-        ngettext("%(count)s day", "%(count)s days", days) % {"count": days} if days else "",
-        ngettext("%(count)s hour", "%(count)s hours", hours) % {"count": hours} if hours else "",
-        ngettext("%(count)s minute", "%(count)s minutes", minutes) % {"count": minutes} if minutes else "",
-        ngettext("%(count)s second", "%(count)s seconds", seconds) % {"count": seconds} if seconds else "",
+        ngettext("%(count)s week", "%(count)s weeks", weeks) % {"count": weeks}
+        if weeks
+        else "",
+        ngettext("%(count)s day", "%(count)s days", days) % {"count": days}
+        if days
+        else "",
+        ngettext("%(count)s hour", "%(count)s hours", hours) % {"count": hours}
+        if hours
+        else "",
+        ngettext("%(count)s minute", "%(count)s minutes", minutes) % {"count": minutes}
+        if minutes
+        else "",
+        ngettext("%(count)s second", "%(count)s seconds", seconds) % {"count": seconds}
+        if seconds
+        else "",
     ]
     return " ".join(filter(None, words))
 
 
-def _money(value: Any, currency: str) -> str:
-    """Return an amount with its currency; empty if it is none, or if a form of its number would not be exact."""
-    text = json.dumps(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or not _AMOUNT.fullmatch(text) or not _CODE.fullmatch(currency):
+def _money(value: Any, currency: str, *, decimals: int = 2) -> str:
+    """Return an amount with its currency; empty if it is not an amount, or if formatting would not be exact."""
+    text = _digits_of(value) if not isinstance(value, str) else value
+    if not _AMOUNT.fullmatch(text) or not _CODE.fullmatch(currency):
         return ""
-    digits = len(text.partition(".")[2])
-    least = 0 if currency in WHOLE else 2
-    return f"{number_format(Decimal(text), max(digits, least), use_l10n=True, force_grouping=True)} {currency}"
+    return f"{_number(text, least=0 if currency in WHOLE else decimals)} {currency}"
+
+
+def _grouped(name: str, value: Any) -> str:
+    """Return a large number with separators; empty for others, and where its name says that it counts nothing."""
+    text = _digits_of(value)
+    if not _AMOUNT.fullmatch(text) or abs(value) < LARGE or not counts_something(name):
+        return ""
+    return _number(text, least=0)
+
+
+def _digits_of(value: Any) -> str:
+    """Return a number as it stands in JSON; empty for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return json.dumps(value) if is_number else ""
+
+
+def _number(text: str, *, least: int) -> str:
+    """Return a number with separators, all its decimals and at least so many."""
+    decimals = max(len(text.partition(".")[2]), least)
+    return str(
+        number_format(Decimal(text), decimals, use_l10n=True, force_grouping=True)
+    )

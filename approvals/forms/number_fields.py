@@ -1,4 +1,4 @@
-"""Fields of settings for numbers, which are typed with the separators that the page shows."""
+"""Number fields of settings, which accept the separators of the page's language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from approvals.text.numbers import AmbiguousNumber, typed_number
 
 
 class NumberField(forms.FloatField):
-    """A number. A browser would read a field of the type `number` by its own language, and not by that of the page."""
+    """A number. A browser would parse a field of the type `number` in its own language instead of the page's."""
 
     widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
 
@@ -34,7 +34,7 @@ class WholeNumberField(forms.IntegerField):
 
 
 def _typed(field: forms.IntegerField, value: Any) -> Any:
-    """Return a number that was typed, as programs write it; what is no text as it is."""
+    """Return a typed number in program format; other types unchanged."""
     if not isinstance(value, str) or value in field.empty_values:
         return value
     try:

@@ -1,4 +1,4 @@
-"""The fields of a form as a page shows them: with their values, what was typed before a refusal, and errors."""
+"""The fields of a form for display: with their values, the entries from before a refusal, and errors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from django.http import QueryDict
 
 from approvals.asking.answers import ABSENT
 from approvals.db.cursors import number_from
-from approvals.forms.fields import Control, Widget
+from approvals.forms.fields import FormControl, Widget
 from approvals.forms.reading import MAX_DIGITS
-from approvals.forms.texts import index_of, normalize_newlines, text_for
+from approvals.forms.texts import index_of, text_for
 from approvals.forms.values import can_hold, entered_in, texts_of_row
 from approvals.text.numbers import decimal_separator
+from approvals.text.text import normalize_newlines
 
 #: Empty rows of a list, for people without JavaScript; scripts add more as needed.
 EMPTY_ROWS = 2
@@ -24,32 +25,32 @@ SINGLE = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.FILE, Widge
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListItem:
     """One value of a list: its text, or the fields of an object."""
 
     id: str
     value: str = ""
     error: str = ""
-    cells: Sequence[Field] = ()
+    cells: Sequence[RenderedField] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class RenderedField:
     """The context of `approvals/forms/_field.html`.
 
-    `chosen` holds indexes of the control's offers. A `free` field is in an optional group, or in a case: it is required only if
+    `chosen` holds indexes of the control's offers. A `free` field is in an optional group or in a case: it is required only if
     another field of the group is filled in, or if its case applies. One `in_row` is a cell of a list of objects. `was` is the
-    proposed text, where another was typed. `names` is the prefix of the names of all fields of the form.
+    proposed text, if another one was typed. `names` is the prefix of the names of all fields of the form.
     """
 
-    control: Control
+    control: FormControl
     id: str
     name: str
     key: str
     value: str = ""
     chosen: frozenset[int] = frozenset()
-    rows: Sequence[Row] = ()
-    children: Sequence[Field] = ()
+    rows: Sequence[ListItem] = ()
+    children: Sequence[RenderedField] = ()
     error: str = ""
     free: bool = False
     in_row: bool = False
@@ -64,22 +65,28 @@ class Field:
     def described(self) -> str:
         """The ids of the elements that describe the field."""
         zone = self.control.input_type == "datetime-local"
-        texts = {"zone": zone, "hint": self.control.help or self.control.limits, "error": self.error}
+        texts = {
+            "zone": zone,
+            "hint": self.control.help or self.control.limits,
+            "error": self.error,
+        }
         return " ".join(f"{self.id}-{name}" for name, text in texts.items() if text)
 
     @property
     def is_single(self) -> bool:
         """Whether it is one input, text area or drop-down, and not a group of them."""
-        return self.control.widget in SINGLE or (self.control.widget == Widget.CHOICE and self.is_dropdown)
+        return self.control.widget in SINGLE or (
+            self.control.widget == Widget.CHOICE and self.is_dropdown
+        )
 
     @property
     def sends_files(self) -> bool:
-        """Whether a file can be chosen in it, or in a field below it."""
+        """Whether it, or a field below it, accepts a file."""
         return any(field.control.widget == Widget.FILE for field in self.walk())
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but its label belongs to the field: no hint, no error, and the browser does not require it."""
+        """Whether it has only a label: no hint, no error, and the browser does not require it."""
         return not (self.described or self.browser_required or self.was)
 
     @property
@@ -97,13 +104,18 @@ class Field:
 
     @property
     def height(self) -> int:
-        """The initial number of rows of a field of several lines."""
-        return max(3 if self.kind == Widget.JSON else 1, min(12, self.value.count("\n") + 1))
+        """The initial number of rows of a multi-line field."""
+        return max(
+            3 if self.kind == Widget.JSON else 1, min(12, self.value.count("\n") + 1)
+        )
 
     @property
     def offers(self) -> list[tuple[int, str, bool]]:
         """Each offer as (index, label, whether it is chosen)."""
-        return [(index, offer.label, index in self.chosen) for index, offer in enumerate(self.control.offers)]
+        return [
+            (index, offer.label, index in self.chosen)
+            for index, offer in enumerate(self.control.offers)
+        ]
 
     @property
     def is_dropdown(self) -> bool:
@@ -112,33 +124,45 @@ class Field:
 
     @property
     def test(self) -> str:
-        """When the fields of a case apply, for `static/pausepoint/cases.js`; empty if a script cannot tell."""
+        """The test of a case for `static/pausepoint/cases.js`; empty if a script cannot evaluate it."""
         when = self.control.when
         return "" if when is None or when.test is None else json.dumps(when.test)
 
     @property
     def decimal_separator(self) -> str:
-        """The decimal separator of the numbers that are typed, for the same script."""
+        """The decimal separator for typed numbers, for the same script."""
         return decimal_separator()
 
     @property
-    def shapes(self) -> list[tuple[Field, str]]:
+    def shapes(self) -> list[tuple[RenderedField, str]]:
         """Each shape with the test for it."""
         name = self.control.name("")
-        return [(child, json.dumps(["in", name, [str(number)]])) for number, child in enumerate(self.children)]
+        return [
+            (child, json.dumps(["in", name, [str(number)]]))
+            for number, child in enumerate(self.children)
+        ]
 
-    def walk(self) -> Iterator[Field]:
+    def walk(self) -> Iterator[RenderedField]:
         """Yield the field and all fields below it."""
         yield self
-        for child in (*self.children, *(cell for row in self.rows for cell in row.cells)):
+        for child in (
+            *self.children,
+            *(cell for row in self.rows for cell in row.cells),
+        ):
             yield from child.walk()
 
 
-def _member(control: Control, child: Control, value: Any) -> Any:
-    """Return the value that the field of a child shows; a case has the members of the object around it."""
+def _member(control: FormControl, child: FormControl, value: Any) -> Any:
+    """Return the value for a child's field; a case has the members of the object around it."""
     if child.when is not None:
         return value
-    known = value if isinstance(value, dict) and control.widget == Widget.GROUP and not child.merged else {}
+    known = (
+        value
+        if isinstance(value, dict)
+        and control.widget == Widget.GROUP
+        and not child.merged
+        else {}
+    )
     return known.get(child.path[-1], ABSENT) if known else ABSENT
 
 
@@ -152,8 +176,10 @@ class FormView:
     errors: Mapping[str, str]
     typed: QueryDict | None = None
 
-    def field(self, control: Control, value: Any = ABSENT, *, free: bool = False) -> Field:
-        """Return the field with a value, or with what was typed."""
+    def field(
+        self, control: FormControl, value: Any = ABSENT, *, free: bool = False
+    ) -> RenderedField:
+        """Return the field with a value, or with the typed text."""
         if (
             value is ABSENT
             and self.typed is None
@@ -161,9 +187,10 @@ class FormView:
             and can_hold(control, control.default)
         ):
             value = control.default
-        name, key = control.name(self.names), ".".join([self.about, *control.path])
+        name = control.name(self.names)
+        key = ".".join([self.about, *control.path])
         identity = "-".join([self.prefix, self.names, *map(str, control.place)])
-        return Field(
+        return RenderedField(
             control=control,
             id=identity,
             name=name,
@@ -172,72 +199,133 @@ class FormView:
             chosen=self._chosen(control, name, value),
             rows=self._rows(control, name, value, identity, key),
             children=[
-                self.field(child, _member(control, child, value), free=free or control.merged or not control.required)
+                self.field(
+                    child,
+                    _member(control, child, value),
+                    free=free or control.merged or not control.required,
+                )
                 for child in control.children
             ],
             names=self.names,
             error=self._error(control, key),
             free=free,
-            was=text_for(control, value) if self.typed is not None and control.widget in SINGLE else "",
+            was=text_for(control, value)
+            if self.typed is not None and control.widget in SINGLE
+            else "",
         )
 
-    def _text(self, control: Control, name: str, value: Any) -> str:
+    def _text(self, control: FormControl, name: str, value: Any) -> str:
         if self.typed is not None:
             return normalize_newlines(self.typed.get(name, ""))
         return text_for(control, value) if control.widget in SINGLE else ""
 
-    def _chosen(self, control: Control, name: str, value: Any) -> frozenset[int]:
+    def _chosen(self, control: FormControl, name: str, value: Any) -> frozenset[int]:
         if self.typed is not None:
-            sent = {number_from(text, digits=MAX_DIGITS) for text in self.typed.getlist(name)}
+            sent = {
+                number_from(text, digits=MAX_DIGITS)
+                for text in self.typed.getlist(name)
+            }
             return frozenset(number for number in sent if number is not None)
         if not control.offers:
             return frozenset()
-        values = value if control.widget == Widget.SEVERAL and isinstance(value, list) else [value]
+        values = (
+            value
+            if control.widget == Widget.SEVERAL and isinstance(value, list)
+            else [value]
+        )
         places = [index_of(control, each) for each in values if each is not ABSENT]
         return frozenset(place for place in places if place is not None)
 
-    def _rows(self, control: Control, name: str, value: Any, identity: str, key: str) -> list[Row]:
+    def _rows(
+        self, control: FormControl, name: str, value: Any, identity: str, key: str
+    ) -> list[ListItem]:
         if control.item is None:
             return []
         if control.widget == Widget.ROWS:
             return self._objects(control, control.item, value, identity, key)
         if self.typed is not None:
-            texts = [normalize_newlines(text) for text in self.typed.getlist(name) if text.strip()]
+            texts = [
+                normalize_newlines(text)
+                for text in self.typed.getlist(name)
+                if text.strip()
+            ]
         else:
-            texts = [text_for(control.item, item) for item in value] if isinstance(value, list) else []
-        room = len(texts) + EMPTY_ROWS if control.most is None else max(control.most, len(texts))
+            texts = (
+                [text_for(control.item, item) for item in value]
+                if isinstance(value, list)
+                else []
+            )
+        room = (
+            len(texts) + EMPTY_ROWS
+            if control.most is None
+            else max(control.most, len(texts))
+        )
         texts += [""] * min(EMPTY_ROWS, room - len(texts))
         return [
-            Row(f"{identity}-row{number}", text, self.errors.get(f"{key}.{number}", ""))
+            ListItem(
+                f"{identity}-row{number}", text, self.errors.get(f"{key}.{number}", "")
+            )
             for number, text in enumerate(texts)
         ]
 
-    def _objects(self, control: Control, row: Control, value: Any, identity: str, key: str) -> list[Row]:
+    def _objects(
+        self,
+        control: FormControl,
+        row: FormControl,
+        value: Any,
+        identity: str,
+        key: str,
+    ) -> list[ListItem]:
         columns = entered_in(row)
         if self.typed is not None:
             sent = [
-                [normalize_newlines(text) for text in self.typed.getlist(each.name(self.names))] for each in columns
+                [
+                    normalize_newlines(text)
+                    for text in self.typed.getlist(each.name(self.names))
+                ]
+                for each in columns
             ]
-            texts = [list(each) for each in zip(*sent, strict=False) if any(text.strip() for text in each)]
+            texts = [
+                list(each)
+                for each in zip(*sent, strict=False)
+                if any(text.strip() for text in each)
+            ]
         else:
-            texts = [texts_of_row(row, item) for item in value] if isinstance(value, list) else []
+            texts = (
+                [texts_of_row(row, item) for item in value]
+                if isinstance(value, list)
+                else []
+            )
         if control.most is None or len(texts) < control.most:
             texts.append([""] * len(columns))
         return [
-            Row(
+            ListItem(
                 f"{identity}-row{number}",
                 error=self.errors.get(f"{key}.{number}", ""),
                 cells=[
-                    self._cell(column, text, f"{identity}-row{number}-{place}", f"{key}.{number}.{column.path[-1]}")
-                    for place, (column, text) in enumerate(zip(columns, cells, strict=True))
+                    self._cell(
+                        column,
+                        text,
+                        f"{identity}-row{number}-{place}",
+                        f"{key}.{number}.{column.path[-1]}",
+                    )
+                    for place, (column, text) in enumerate(
+                        zip(columns, cells, strict=True)
+                    )
                 ],
             )
             for number, cells in enumerate(texts)
         ]
 
-    def _cell(self, column: Control, text: str, identity: str, key: str) -> Field:
-        chosen = number_from(text, digits=MAX_DIGITS) if column.widget == Widget.CHOICE else None
-        return Field(
+    def _cell(
+        self, column: FormControl, text: str, identity: str, key: str
+    ) -> RenderedField:
+        chosen = (
+            number_from(text, digits=MAX_DIGITS)
+            if column.widget == Widget.CHOICE
+            else None
+        )
+        return RenderedField(
             control=column,
             id=identity,
             name=column.name(self.names),
@@ -249,10 +337,21 @@ class FormView:
             in_row=True,
         )
 
-    def _error(self, control: Control, key: str) -> str:
+    def _error(self, control: FormControl, key: str) -> str:
         """Return the errors of a value; for a value with a single field, also the errors within it, with their paths."""
         errors = [self.errors[key]] if key in self.errors else []
-        if control.widget not in {Widget.GROUP, Widget.LIST, Widget.ROWS, Widget.SHAPES}:
-            within = {name: error for name, error in self.errors.items() if name.startswith(f"{key}.")}
-            errors += [f"{name[len(key) + 1 :]}: {error}" for name, error in within.items()]
+        if control.widget not in {
+            Widget.GROUP,
+            Widget.LIST,
+            Widget.ROWS,
+            Widget.SHAPES,
+        }:
+            within = {
+                name: error
+                for name, error in self.errors.items()
+                if name.startswith(f"{key}.")
+            }
+            errors += [
+                f"{name[len(key) + 1 :]}: {error}" for name, error in within.items()
+            ]
         return "; ".join(errors)

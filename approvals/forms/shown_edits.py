@@ -1,35 +1,35 @@
-"""How a card shows the edits of a call: their lines before and after, in hunks. Bounded for all edits of one call together."""
+"""Show the edits of a call on a card: their lines before and after, in hunks. Bounded for all edits of one call together."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.utils.translation import ngettext
 
 from approvals.asking.tool_calls import Edit, Replacement
-from approvals.text.alignment import Budget
-from approvals.text.hunks import Hunk, Pair, folded, pairs_of
+from approvals.text.alignment import PairBudget
+from approvals.text.hunks import Hunk, LinePair, folded, pairs_of
 from approvals.text.numbers import grouped
 from approvals.text.patches import files_of_patch
 from approvals.text.secrets import MARK, Hidden
-from approvals.text.tables import RAW, Part, misread
+from approvals.text.tables import RAW, HeldPart, misread
 from approvals.text.text import visible
 
-#: Lines and characters of an edit that are shown at once, and behind a fold.
-SHOWN, FOLDED = (40, 4_000), (1_000, 60_000)
-#: Edits of one call, and files of one patch, that are shown; more are in the raw JSON.
+#: Maximum lines and characters of an edit that are shown at once, and behind a fold.
+SHOWN = (40, 4_000)
+FOLDED = (1_000, 60_000)
+#: Maximum edits of one call, and files of one patch, that are shown; more are in the raw JSON.
 MAX_EDITS = 20
-#: Pairs of lines that are compared for one call; beyond it, everything counts as removed and added.
+#: Maximum pairs of lines compared for one call; beyond it, everything counts as removed and added.
 MAX_WORK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
-    """The lines of one edit, or of one file of a patch: those `shown` at once, those behind a fold, and how many only the raw
-    JSON has. `name` and `about` are the file of a patch, and what else the patch says of it.
+    """The lines of one edit, or of one file of a patch: those `shown` at once, those behind a fold, and the number of those only
+    in the raw JSON. `name` and `about` are the file of a patch, and the patch's further header lines about it.
     """
 
     shown: Sequence[Hunk]
@@ -46,50 +46,73 @@ class Diff:
     def compares(self) -> bool:
         """Whether it has lines before and after."""
         pairs = [pair for hunk in (*self.shown, *self.more) for pair in hunk.pairs]
-        return any(pair.before is not None for pair in pairs) and any(pair.after is not None for pair in pairs)
+        return any(pair.before is not None for pair in pairs) and any(
+            pair.after is not None for pair in pairs
+        )
 
     @property
     def fold(self) -> str:
         count = sum(len(hunk.pairs) for hunk in self.more)
-        return ngettext("%(count)s more line", "%(count)s more lines", count) % {"count": grouped(count)}
+        return ngettext("%(count)s more line", "%(count)s more lines", count) % {
+            "count": grouped(count)
+        }
 
     @property
     def left_out(self) -> str:
-        message = ngettext("%(count)s more line, in the raw JSON", "%(count)s more lines, in the raw JSON", self.hidden)
+        message = ngettext(
+            "%(count)s more line, in the raw JSON",
+            "%(count)s more lines, in the raw JSON",
+            self.hidden,
+        )
         return message % {"count": grouped(self.hidden)}
 
     @property
     def more_place(self) -> str:
         return f"{self.place}+"
 
-    def unseen(self, viewed: Collection[str]) -> Iterator[Part]:
-        """Yield what is at none of the `viewed` places; unchanged lines count as seen with what has changed around them."""
+    def unseen(self, viewed: Collection[str]) -> Iterator[HeldPart]:
+        """Yield the parts at none of the `viewed` places; unchanged lines count as seen with the changes around them."""
         if (self.shown or self.name) and self.place not in viewed:
-            yield Part(self.place, characters=_characters(self.shown) + len(self.name))
+            yield HeldPart(
+                self.place, characters=_characters(self.shown) + len(self.name)
+            )
         if self.more and self.more_place not in viewed:
-            yield Part(self.more_place, characters=_characters(self.more))
+            yield HeldPart(self.more_place, characters=_characters(self.more))
         if self.hidden:
-            yield Part(RAW, characters=self.hidden_characters)
+            yield HeldPart(RAW, characters=self.hidden_characters)
 
 
 def diffs_of(edit: Edit) -> tuple[list[Diff], int]:
-    """Return the diffs of an edit, and how many of its edits are not among them; nothing for a patch that is malformed."""
+    """Return the diffs of an edit, and the number of its edits that are not included; empty for a malformed patch."""
     room = _Room()
     if edit.patch:
         files = files_of_patch(edit.patch)
         diffs = []
         for number, file in enumerate(files[:MAX_EDITS]):
-            hunks = [hunk for heading, pairs in file.parts for hunk in folded(pairs, heading)]
+            hunks = [
+                hunk for heading, pairs in file.parts for hunk in folded(pairs, heading)
+            ]
             text = "\n".join(
                 [
                     file.name,
-                    *(side or "" for hunk in hunks for pair in hunk.pairs for side in (pair.before, pair.after)),
+                    *(
+                        side or ""
+                        for hunk in hunks
+                        for pair in hunk.pairs
+                        for side in (pair.before, pair.after)
+                    ),
                 ]
             )
             diff = room.diff(f"input.patch.{number}", hunks, text)
-            diffs.append(replace(diff, name=visible(file.name), about=[visible(line) for line in file.about]))
+            diffs.append(
+                replace(
+                    diff,
+                    name=visible(file.name),
+                    about=[visible(line) for line in file.about],
+                )
+            )
         return diffs, len(files) - len(diffs)
-    budget = Budget(MAX_WORK)
+    budget = PairBudget(MAX_WORK)
     diffs = [
         replace(
             room.diff(
@@ -104,24 +127,30 @@ def diffs_of(edit: Edit) -> tuple[list[Diff], int]:
     return diffs, len(edit.replacements) - len(diffs)
 
 
-def _pairs(replacement: Replacement, budget: Budget) -> Iterator[Pair]:
+def _pairs(replacement: Replacement, budget: PairBudget) -> Iterator[LinePair]:
     if replacement.before is None:
         for number, line in enumerate(replacement.after.split("\n"), 1):
-            yield Pair(None, line, None, number)
+            yield LinePair(None, line, None, number)
         return
-    before, after = (_secrets_in(text) for text in (replacement.before, replacement.after))
+    before, after = (
+        _marks_of(text) for text in (replacement.before, replacement.after)
+    )
     for pair in pairs_of(replacement.before, replacement.after, budget):
         # The numbers would be those of the two texts, not of the file.
-        yield Pair(pair.before, pair.after, other=before != after and MARK in (pair.before or ""))
+        yield LinePair(
+            pair.before,
+            pair.after,
+            other=before != after and MARK in (pair.before or ""),
+        )
 
 
-def _secrets_in(text: str) -> list[Any]:
-    """Return what is hidden in a text, to compare it and never to show it."""
-    return [secret for _mask, secret in text.parts] if isinstance(text, Hidden) else []
+def _marks_of(text: str) -> Sequence[str]:
+    """Return marks that distinguish the secrets in a text from those in another."""
+    return text.marks if isinstance(text, Hidden) else ()
 
 
 class _Room:
-    """How many lines and characters the diffs of one card may still have, shown and folded."""
+    """The remaining lines and characters for the diffs of one card, shown and folded."""
 
     def __init__(self) -> None:
         self.left = [list(SHOWN), list(FOLDED)]
@@ -148,16 +177,21 @@ class _Room:
         )
 
     def _take(self, stage: int, hunk: Hunk) -> tuple[list[Hunk], Hunk | None]:
-        """Return what there is room for of a hunk, and the rest. Folded lines take one line, and room behind the folds."""
+        """Return the part of a hunk that fits in the room left, and the rest. A fold takes a line, plus room for hidden lines."""
         if hunk.folded:
             room = self.left[-1]
-            if self.left[stage][0] <= 0 or len(hunk.pairs) > room[0] or _characters([hunk]) > room[1]:
+            if (
+                self.left[stage][0] <= 0
+                or len(hunk.pairs) > room[0]
+                or _characters([hunk]) > room[1]
+            ):
                 return [], hunk
             self.left[stage][0] -= 1
             room[0] -= len(hunk.pairs)
             room[1] -= _characters([hunk])
             return [hunk], None
-        room, at = self.left[stage], 0
+        room = self.left[stage]
+        at = 0
         if hunk.heading and (room[0] <= 0 or len(hunk.heading) > room[1]):
             return [], hunk
         room[0] -= bool(hunk.heading)
@@ -166,25 +200,36 @@ class _Room:
             room[0] -= 1
             room[1] -= _size(hunk.pairs[at])
             at += 1
-        first = [Hunk(hunk.pairs[:at], heading=hunk.heading)] if at or hunk.heading else []
+        first = (
+            [Hunk(hunk.pairs[:at], heading=hunk.heading)] if at or hunk.heading else []
+        )
         return first, Hunk(hunk.pairs[at:]) if at < len(hunk.pairs) else None
 
 
-def _size(pair: Pair) -> int:
+def _size(pair: LinePair) -> int:
     return len(pair.before or "") + (len(pair.after or "") if pair.changed else 0)
 
 
 def _characters(hunks: Sequence[Hunk]) -> int:
-    return sum(len(hunk.heading) + sum(_size(pair) + 1 for pair in hunk.pairs) for hunk in hunks)
+    return sum(
+        len(hunk.heading) + sum(_size(pair) + 1 for pair in hunk.pairs)
+        for hunk in hunks
+    )
 
 
 def _visible(hunk: Hunk) -> Hunk:
-    return replace(hunk, heading=visible(hunk.heading), pairs=[_visible_pair(pair) for pair in hunk.pairs])
+    return replace(
+        hunk,
+        heading=visible(hunk.heading),
+        pairs=[_visible_pair(pair) for pair in hunk.pairs],
+    )
 
 
-def _visible_pair(pair: Pair) -> Pair:
-    sides = [None if side is None else visible(side) for side in (pair.before, pair.after)]
+def _visible_pair(pair: LinePair) -> LinePair:
+    sides = [
+        None if side is None else visible(side) for side in (pair.before, pair.after)
+    ]
     if pair.before != pair.after and sides[0] == sides[1]:
-        # One has a character that is not visible, the other the words that stand for it.
+        # One has an invisible character, the other the text that stands for it.
         sides = [json.dumps(side) for side in (pair.before, pair.after)]
     return replace(pair, before=sides[0], after=sides[1])

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT
 from approvals.db.canonical_json import NotCanonical, canonical, parse
-from approvals.forms.fields import SECRET, Control, Widget
+from approvals.forms.fields import SECRET, FormControl, Widget
 from approvals.forms.limits import number_text
 from approvals.text.numbers import AmbiguousNumber, as_typed, typed_number
 from approvals.text.secrets import Hidden
@@ -20,13 +20,20 @@ from approvals.text.translation import translated
 _AMOUNT = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
 
 
-def index_of(control: Control, value: Any) -> int | None:
+def index_of(control: FormControl, value: Any) -> int | None:
     """Return the index of a value among the offers; None if it is not one of them."""
     wanted = canonical(value)
-    return next((index for index, offer in enumerate(control.offers) if canonical(offer.value) == wanted), None)
+    return next(
+        (
+            index
+            for index, offer in enumerate(control.offers)
+            if canonical(offer.value) == wanted
+        ),
+        None,
+    )
 
 
-def text_for(control: Control, value: Any) -> str:
+def text_for(control: FormControl, value: Any) -> str:
     """Return a value as the text of its field."""
     if value is ABSENT or (value is None and control.widget != Widget.JSON):
         return ""
@@ -40,11 +47,15 @@ def text_for(control: Control, value: Any) -> str:
         return str(index_of(control, value))
     if control.widget == Widget.JSON:
         return json.dumps(value, indent=2, ensure_ascii=False)
-    return str(value).removesuffix("Z") if control.input_type == "datetime-local" else str(value)
+    return (
+        str(value).removesuffix("Z")
+        if control.input_type == "datetime-local"
+        else str(value)
+    )
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a JSON text. Raise NotCanonical, which says where to look."""
+    """Return the value of a JSON text. Raise NotCanonical with the position of the error."""
     if not text.strip():
         raise NotCanonical(_("is missing"))
     try:
@@ -52,17 +63,16 @@ def parse_json(text: str) -> Any:
     except NotCanonical as error:
         if isinstance(error.__cause__, json.JSONDecodeError):
             at = {"line": error.__cause__.lineno, "column": error.__cause__.colno}
-            raise NotCanonical(_("is not valid JSON: look at line %(line)s, column %(column)s") % at) from error
-        raise NotCanonical(_("cannot be used: %(reason)s") % {"reason": translated(error)}) from error
-
-
-def normalize_newlines(text: str) -> str:
-    """Return the text with `\\n` as its line breaks; browsers send CRLF."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+            raise NotCanonical(
+                _("is not valid JSON: look at line %(line)s, column %(column)s") % at
+            ) from error
+        raise NotCanonical(
+            _("cannot be used: %(reason)s") % {"reason": translated(error)}
+        ) from error
 
 
 def parse_number(text: str) -> int | float:
-    """Return the number that a person typed. Raise NotCanonical, which says what to do."""
+    """Return a typed number. Raise NotCanonical with instructions."""
     typed = _typed(text)
     if typed is None:
         raise NotCanonical(_("must be a number"))
@@ -74,7 +84,7 @@ def parse_number(text: str) -> int | float:
 
 
 def parse_amount(text: str) -> str:
-    """Return an amount that a person typed as text, as programs write it; another text as it is. Raise NotCanonical."""
+    """Return a typed amount of money in program format; other text unchanged. Raise NotCanonical."""
     return _typed(text) or text
 
 
@@ -82,4 +92,6 @@ def _typed(text: str) -> str | None:
     try:
         return typed_number(text)
     except AmbiguousNumber as error:
-        raise NotCanonical(_("is ambiguous; write it without a thousands separator")) from error
+        raise NotCanonical(
+            _("is ambiguous; write it without a thousands separator")
+        ) from error

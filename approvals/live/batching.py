@@ -1,4 +1,4 @@
-"""Answer many readers of the same thing with one read, on one thread and one database connection."""
+"""Serve many readers of the same thing with one read, on one thread and one database connection."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ T = TypeVar("T")
 
 
 class BatchReader(Generic[K, W, F]):
-    """Collects questions on one subject while the previous ones are read.
+    """Collect questions on one subject while the previous ones are being read.
 
     `read_many(subject, questions)` returns an answer or an error for each question, in order.
     """
 
-    def __init__(self, read_many: Callable[[K, Sequence[W]], Sequence[F | Exception]]) -> None:
+    def __init__(
+        self, read_many: Callable[[K, Sequence[W]], Sequence[F | Exception]]
+    ) -> None:
         self._read_many = read_many
-        self._questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[K, list[tuple[W, asyncio.Future[F]]]]] = (
-            WeakKeyDictionary()
-        )
+        self._questions: WeakKeyDictionary[
+            asyncio.AbstractEventLoop, dict[K, list[tuple[W, asyncio.Future[F]]]]
+        ] = WeakKeyDictionary()
         self._reading: set[asyncio.Task[None]] = set()
 
     async def read(self, subject: K, question: W) -> F:
@@ -39,16 +41,22 @@ class BatchReader(Generic[K, W, F]):
         else:
             questions[subject] = [(question, answer)]
             # A separate context: this task serves many requests and must not keep any of them alive.
-            task = loop.create_task(self._read(questions, subject), context=contextvars.Context())
+            task = loop.create_task(
+                self._read(questions, subject), context=contextvars.Context()
+            )
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
         return await answer
 
-    async def _read(self, questions: dict[K, list[tuple[W, asyncio.Future[F]]]], subject: K) -> None:
+    async def _read(
+        self, questions: dict[K, list[tuple[W, asyncio.Future[F]]]], subject: K
+    ) -> None:
         try:
             while batch := questions[subject]:
                 questions[subject] = []
-                answers = await self._answers(subject, [question for question, _ in batch])
+                answers = await self._answers(
+                    subject, [question for question, _ in batch]
+                )
                 for (_, future), answer in zip(batch, answers, strict=True):
                     if future.done():
                         continue
@@ -59,7 +67,9 @@ class BatchReader(Generic[K, W, F]):
         finally:
             del questions[subject]
 
-    async def _answers(self, subject: K, questions: Sequence[W]) -> Sequence[F | Exception]:
+    async def _answers(
+        self, subject: K, questions: Sequence[W]
+    ) -> Sequence[F | Exception]:
         try:
             return await pool.run(self._read_many, subject, questions)
         except Exception as error:
@@ -68,7 +78,7 @@ class BatchReader(Generic[K, W, F]):
 
 
 class BatchCache:
-    """Values that several readers of one batch need, each computed once."""
+    """Values shared by the readers of one batch, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, object] = {}

@@ -1,7 +1,7 @@
-"""Notify open pages and waiting clients that something changed.
+"""Notify open pages and waiting clients of changes.
 
-A notification carries ids only: whoever receives it reads the rows and decides what to show. Notifications may get lost (a
-full channel, a dead Redis, another process on the in-memory layer), so they only make pages prompt; nothing depends on them.
+A notification carries only ids: its receiver reads the rows and decides what to show. Notifications may get lost (a full channel,
+a dead Redis, another process on the in-memory layer), so they only make pages faster; nothing depends on them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,22 @@ from approvals.db.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 
-#: The group of everyone who may see every request. Each user also has a group of their own.
+#: The group of all viewers who may see every request. Each user also has a group of their own.
 DESK = "desk"
-#: The key of a message under which its group is sent along: all listeners of a process share one channel.
+#: The key for the group in a message: all listeners of a process share one channel.
 GROUP = "group"
 
 _loop: asyncio.AbstractEventLoop | None = None
 _lock = threading.Lock()
-#: What leaves with the next task of a loop.
-_waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, list[tuple[str, Mapping[str, object]]]] = WeakKeyDictionary()
-_outage = OutageLog(logger, "Notifications are lost (%s); pages poll instead.", "Notifications arrive again.")
+#: Notifications that leave with the next task of a loop.
+_waiting: WeakKeyDictionary[
+    asyncio.AbstractEventLoop, list[tuple[str, Mapping[str, object]]]
+] = WeakKeyDictionary()
+_outage = OutageLog(
+    logger,
+    "Notifications are lost (%s); pages poll instead.",
+    "Notifications arrive again.",
+)
 
 
 def user_group(user_id: int) -> str:
@@ -42,7 +48,7 @@ def scope_group(scope: str) -> str:
 
 
 def use_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Send notifications from `loop`, on which this process serves pages: the in-memory layer's queues belong to it."""
+    """Send notifications from `loop`, which serves this process's pages: the in-memory layer's queues belong to it."""
     global _loop
     _loop = loop
 
@@ -71,16 +77,16 @@ async def _send_waiting(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _may_be_heard(group: str) -> bool:
-    """Whether a group has listeners as far as this process knows: in memory it knows all, with Redis none of the others.
+    """Return whether a group may have listeners: in memory, all are known; with Redis, those of other processes are not.
 
-    A listener that joins later reads the rows after that, and finds what was committed before.
+    A listener that joins later reads the rows after joining, and so sees everything committed before.
     """
     layer = get_channel_layer()
     return not isinstance(layer, InMemoryChannelLayer) or group in layer.groups
 
 
 async def send(group: str, message: Mapping[str, object]) -> None:
-    """Send `message` as `notify` does, from the running loop. Return when it has left this process."""
+    """Send `message` like `notify`, from the running loop. Return when it has left this process."""
     layer: Any = get_channel_layer()
     try:
         await layer.group_send(group, {**message, GROUP: group})
@@ -88,12 +94,12 @@ async def send(group: str, message: Mapping[str, object]) -> None:
         if _is_unavailable(error):
             _outage.record_failure(f"{type(error).__name__}: {error}")
         else:
-            # A bug of ours: log each with its traceback, whatever else is failing.
+            # A bug of ours: log each with its traceback, even during an outage.
             logger.warning("A notification for %s was lost.", group, exc_info=True)
     else:
         _outage.record_success()
 
 
 def _is_unavailable(error: Exception) -> bool:
-    # The errors of Redis are recognized by their module, because redis is imported only where REDIS_URL is set.
+    # Redis errors are recognized by module, because redis is imported only where REDIS_URL is set.
     return isinstance(error, OSError) or type(error).__module__ == "redis.exceptions"

@@ -1,9 +1,9 @@
-"""Listen to groups of the channel layer: pages, waiting clients, and whole processes.
+"""Listen to groups of the channel layer: for pages, waiting clients, and whole processes.
 
-An event loop has one channel, however many listeners it has: a notification is received once and passed on in memory. (With
-a channel for each page, the in-memory layer scans all channels for every page, and Redis gets a subscription for each.)
+An event loop has one channel for all its listeners: a notification is received once and passed on in memory. (With a channel for
+each page, the in-memory layer would scan all channels for every page, and Redis would need a subscription for each.)
 
-Notifications may get lost, so whoever acts on them also polls the rows. No thread and no database connection waits.
+Notifications may get lost, so listeners also poll the rows. No thread or database connection is held while waiting.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from approvals.live import doorbell
 
 logger = logging.getLogger(__name__)
 
-#: Seconds before a channel layer that failed is tried again.
+#: Seconds before a failed channel layer is tried again.
 RETRY = 1.0
 _outage = OutageLog(
-    logger, "Notifications cannot be received (%s); rows are polled instead.", "Notifications are received again."
+    logger,
+    "Notifications cannot be received (%s); rows are polled instead.",
+    "Notifications are received again.",
 )
 
 #: Called with every message to a group, on the event loop; must not block.
@@ -33,7 +35,7 @@ Handle = Callable[[Mapping[str, Any]], None]
 
 
 class _Group:
-    """Who listens to a group here; `ready` once the channel has joined it."""
+    """The local listeners of a group; `ready` is set once the channel has joined it."""
 
     def __init__(self) -> None:
         self.handles: list[Handle] = []
@@ -43,12 +45,12 @@ class _Group:
 class _Switchboard:
     """The channel of one event loop. It joins the groups that have listeners, and is dropped with the last of them.
 
-    Its own task joins and leaves groups, so a listener that is cancelled leaves nothing behind, even while Redis hangs.
+    Its own task joins and leaves groups, so a cancelled listener leaves nothing behind, even while Redis hangs.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.groups: dict[str, _Group] = {}
-        #: Groups that were joined or left; "" if messages can no longer be received.
+        #: Groups to join or leave; "" if messages can no longer be received.
         self._changed: asyncio.Queue[str] = asyncio.Queue()
         self._loop = loop
         self._task = loop.create_task(self._run())
@@ -75,13 +77,17 @@ class _Switchboard:
                     await self._follow_changes()
                 except Exception as error:
                     if _outage.record_failure(f"{type(error).__name__}: {error}"):
-                        logger.warning("No notifications arrive for %s.", ", ".join(self.groups), exc_info=True)
+                        logger.warning(
+                            "No notifications arrive for %s.",
+                            ", ".join(self.groups),
+                            exc_info=True,
+                        )
                     await asyncio.sleep(RETRY)
         finally:
             _switchboards.pop(self._loop, None)
 
     async def _follow_changes(self) -> None:
-        """Join and leave groups as listeners come and go, until there are none. Raise what the channel layer raises."""
+        """Join and leave groups as listeners come and go, until there are none. Raise the errors of the channel layer."""
         layer: Any = get_channel_layer()
         channel = await layer.new_channel()
         receiving = asyncio.create_task(self._receive(layer, channel))
@@ -125,11 +131,13 @@ class _Switchboard:
                     logger.exception("A notification could not be handled")
 
 
-_switchboards: WeakKeyDictionary[asyncio.AbstractEventLoop, _Switchboard] = WeakKeyDictionary()
+_switchboards: WeakKeyDictionary[asyncio.AbstractEventLoop, _Switchboard] = (
+    WeakKeyDictionary()
+)
 
 
 class Subscription:
-    """Passes the messages of groups on to `handle`, from `join` to `leave`."""
+    """Pass the messages of groups on to `handle`, from `join` to `leave`."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -153,7 +161,7 @@ class Subscription:
 
 
 class Notifications:
-    """Whether notifications arrived since the last `wait`. Everything that follows rows waits with it, and then reads."""
+    """Whether notifications arrived since the last `wait`. Code that follows rows waits with it, and then reads them."""
 
     def __init__(self) -> None:
         self._arrived = asyncio.Event()
@@ -162,7 +170,9 @@ class Notifications:
         """Note that a notification arrived."""
         self._arrived.set()
 
-    async def wait(self, seconds: float, *, until: Callable[[], bool] = lambda: True) -> bool:
+    async def wait(
+        self, seconds: float, *, until: Callable[[], bool] = lambda: True
+    ) -> bool:
         """Return True at a notification after which `until` holds, including one since the last call; False after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
@@ -179,7 +189,7 @@ class Notifications:
 async def subscribe(*groups: str) -> AsyncIterator[Notifications]:
     """Yield the notifications of `groups`.
 
-    Read the rows after entering: a change in between is then seen twice rather than never.
+    Read the rows after entering: a change in between is then seen twice rather than missed.
     """
     notifications = Notifications()
     subscription = Subscription(notifications.record)
@@ -191,17 +201,19 @@ async def subscribe(*groups: str) -> AsyncIterator[Notifications]:
 
 
 async def wait_until_ready(*ready: asyncio.Event) -> None:
-    """Wait for all of `ready`, but no longer than RETRY: a channel layer that hangs must not block a reader of rows."""
+    """Wait for all of `ready`, at most RETRY seconds: a hanging channel layer must not block a reader of rows."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(RETRY):
             for event in ready:
                 await event.wait()
 
 
-async def listen(groups: Sequence[str], handle: Handle, *, ready: asyncio.Event | None = None) -> None:
+async def listen(
+    groups: Sequence[str], handle: Handle, *, ready: asyncio.Event | None = None
+) -> None:
     """Call `handle` with every message to one of `groups`, until cancelled; set `ready` once all are subscribed.
 
-    A channel layer that fails is subscribed to again after RETRY.
+    After a failure of the channel layer, subscribe again after RETRY.
     """
     subscription = Subscription(handle)
     try:

@@ -1,6 +1,6 @@
 """Check whether this process receives the notifications of others.
 
-While it does not, its pages say that they are not live and are rendered anew every few seconds.
+Otherwise its pages say that they are not live, and are rendered anew every few seconds.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from django.conf import settings
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two checks, for the answer to one, and between two renderings of all pages while none is answered.
-INTERVAL, TIMEOUT, POLL = 2.0, 2.0, 5.0
+#: Seconds between two checks, for one reply, and between re-renderings of all pages while there is no reply.
+INTERVAL = 2.0
+TIMEOUT = 2.0
+POLL = 5.0
 IN_MEMORY = "channels.layers.InMemoryChannelLayer"
 
 
-class Page(Protocol):
+class OpenPage(Protocol):
     """An open page of this process."""
 
     async def show_liveness(self, *, live: bool) -> None:
-        """Show whether the page is live, and what changed meanwhile."""
+        """Show whether the page is live, and any changes in between."""
 
 
 class RoundTrip:
-    """Sends messages through the channel layer to itself."""
+    """Send messages through the channel layer to itself."""
 
     def __init__(self) -> None:
         self._channel = ""
@@ -37,18 +39,20 @@ class RoundTrip:
     async def check(self, seconds: float) -> None:
         """Send a message and wait until it arrives.
 
-        Raises TimeoutError after `seconds`, and whatever the layer raises.
+        Raise TimeoutError after `seconds`, or an error of the layer.
         """
         layer: Any = get_channel_layer()
         nonce = uuid4().hex
         try:
             async with asyncio.timeout(seconds):
-                self._channel = self._channel or await layer.new_channel("pausepoint.echo")
+                self._channel = self._channel or await layer.new_channel(
+                    "pausepoint.echo"
+                )
                 await layer.send(self._channel, {"type": "echo", "nonce": nonce})
                 while (await layer.receive(self._channel))["nonce"] != nonce:
                     continue  # the late answer to an earlier check
         except BaseException:
-            # A layer may drop a channel on which nothing receives anymore.
+            # A layer may drop a channel that no one receives from.
             self._channel = ""
             raise
 
@@ -62,23 +66,25 @@ def is_live() -> bool:
     return _live
 
 
-def add_page(page: Page) -> None:
-    """Tell `page` from now on when notifications stop or arrive again."""
+def add_page(page: OpenPage) -> None:
+    """Notify `page` from now on when notifications stop or resume."""
     _pages.add(page)
 
 
-def remove_page(page: Page) -> None:
-    """Stop telling `page`."""
+def remove_page(page: OpenPage) -> None:
+    """Stop notifying `page`."""
     _pages.discard(page)
 
 
 async def check_for_ever() -> None:
-    """Check the channel layer again and again until cancelled."""
+    """Check the channel layer repeatedly until cancelled."""
     round_trip = RoundTrip() if is_shared() else None
     # An in-memory layer misses nothing if all work happens in this process.
     local = bool(settings.HITL_DISPATCH == "here")
     while True:
-        await _update(live=local if round_trip is None else await _is_answered(round_trip))
+        await _update(
+            live=local if round_trip is None else await _is_answered(round_trip)
+        )
         await asyncio.sleep(INTERVAL if is_live() else POLL)
 
 
@@ -92,18 +98,23 @@ async def _is_answered(round_trip: RoundTrip) -> bool:
         await round_trip.check(TIMEOUT)
     except Exception as error:
         if _live:
-            logger.warning("Redis does not answer (%s); open pages poll every %g s.", error or "timeout", POLL)
+            logger.warning(
+                "Redis does not answer (%s); open pages poll every %g s.",
+                error or "timeout",
+                POLL,
+            )
         return False
     return True
 
 
 async def _update(*, live: bool) -> None:
     global _live
-    changed, _live = live != _live, live
+    changed = live != _live
+    _live = live
     if changed and live:
         logger.warning("Redis answers again.")
     if changed or not live:
-        # One after the other: rendering pages must not crowd out the people who decide.
+        # One after the other: rendering pages must not slow down the people who are deciding.
         for page in list(_pages):
             try:
                 await page.show_liveness(live=live)

@@ -1,4 +1,4 @@
-"""Channels' Redis layer, made to survive outages: groups that were joined meanwhile are subscribed to when Redis is back."""
+"""Channels' Redis layer, made to survive outages: groups joined meanwhile are subscribed to when Redis is back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from channels_redis.pubsub import RedisPubSubChannelLayer, RedisPubSubLoopLayer, RedisSingleShardConnection
+from channels_redis.pubsub import (
+    RedisPubSubChannelLayer,
+    RedisPubSubLoopLayer,
+    RedisSingleShardConnection,
+)
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -17,29 +21,36 @@ from redis.exceptions import RedisError
 from approvals.db.failures import OutageLog
 
 logger = logging.getLogger(__name__)
-_away = OutageLog(logger, "Redis is away (%s); groups are subscribed to when it is back.", "Redis is back.")
+_away = OutageLog(
+    logger,
+    "Redis is away (%s); groups are subscribed to when it is back.",
+    "Redis is back.",
+)
 
-#: Seconds for connecting and for a write, and between two tries to subscribe again.
-TIMEOUT, RETRY = 2.0, 1.0
-#: Seconds of one blocking read; a message ends it at once. channels_redis uses 0.1 s, which would be the largest cost of an
-#: idle process.
+#: Timeouts in seconds for connecting and writing, and the interval between attempts to resubscribe.
+TIMEOUT = 2.0
+RETRY = 1.0
+#: Seconds of one blocking read; a message ends it at once. channels_redis uses 0.1 s, which would be the largest cost of an idle
+#: process.
 READ_TIMEOUT = 1.0
-#: Raised while Redis is away, starts or hangs.
+#: Raised while Redis is away, starting or hanging.
 AWAY = (RedisError, OSError, TimeoutError)
 
 
 class ReconnectingLayer(RedisPubSubChannelLayer):  # type: ignore[misc]
-    """Lets pages open and close while Redis is away. Messages sent meanwhile are lost, and sending them raises."""
+    """Let pages open and close while Redis is away. Messages sent meanwhile are lost, and sending them raises."""
 
     def _get_layer(self) -> Any:
         layer = super()._get_layer()
         if not isinstance(layer._shards[0], ReconnectingConnection):
-            layer._shards = [ReconnectingConnection(shard.host, layer) for shard in layer._shards]
+            layer._shards = [
+                ReconnectingConnection(shard.host, layer) for shard in layer._shards
+            ]
         return layer
 
 
 class SerializedPubSub(PubSub):
-    """Lets one task at a time reconnect: a concurrent reader would consume the replies of the handshake."""
+    """Let one task at a time reconnect: a concurrent reader would consume the replies of the handshake."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._handshake = asyncio.Lock()
@@ -58,10 +69,12 @@ class SerializedPubSub(PubSub):
             # Another task is already reconnecting.
             await self.connect()
         else:
-            await self._exclusively(functools.partial(super()._reconnect, *args, **kwargs))
+            await self._exclusively(
+                functools.partial(super()._reconnect, *args, **kwargs)
+            )
 
     async def _exclusively(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do `work` under the lock, which the same task may enter again: reconnecting also subscribes again."""
+        """Do `work` under the lock, which is reentrant for a task: reconnecting also resubscribes."""
         if self._handshaking is asyncio.current_task():
             return await work()
         async with self._handshake:
@@ -73,12 +86,18 @@ class SerializedPubSub(PubSub):
 
 
 class ReconnectingConnection(RedisSingleShardConnection):  # type: ignore[misc]
-    """Keeps the wanted subscriptions, and brings Redis in line with them as soon as it answers."""
+    """Keep the wanted subscriptions, and restore them as soon as Redis responds."""
 
-    def __init__(self, host: dict[str, Any], channel_layer: RedisPubSubLoopLayer) -> None:
+    def __init__(
+        self, host: dict[str, Any], channel_layer: RedisPubSubLoopLayer
+    ) -> None:
         # One retry: the connection may have broken unnoticed while Redis was restarted.
         retry = Retry(NoBackoff(), 1)
-        timeouts = {"socket_connect_timeout": TIMEOUT, "socket_timeout": TIMEOUT, "retry": retry}
+        timeouts = {
+            "socket_connect_timeout": TIMEOUT,
+            "socket_timeout": TIMEOUT,
+            "retry": retry,
+        }
         super().__init__(timeouts | host, channel_layer)
         self._wanted: set[str] = set()
         self._retrying: asyncio.Task[None] | None = None
@@ -103,17 +122,19 @@ class ReconnectingConnection(RedisSingleShardConnection):  # type: ignore[misc]
         await super().flush()
 
     async def _do_receiving(self) -> None:
-        """Like the method of the base class, but no error ends it, and an outage does not log a traceback every second."""
+        """Like the base method, but no error ends it, and an outage does not log a traceback every second."""
         while True:
             try:
                 if self._pubsub and self._pubsub.subscribed:
                     self._receive_message(
-                        await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=READ_TIMEOUT)
+                        await self._pubsub.get_message(
+                            ignore_subscribe_messages=True, timeout=READ_TIMEOUT
+                        )
                     )
                 else:
                     await asyncio.sleep(0.1)
             except AWAY:
-                # The next try reconnects and subscribes again.
+                # The next try reconnects and resubscribes.
                 await asyncio.sleep(RETRY)
             except Exception:
                 logger.exception("A message from Redis could not be processed")

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
 CONTENT_TYPE = "text/event-stream"
-#: Without these, a buffering proxy (nginx) or a cache would hold events back.
+#: Without these headers, a buffering proxy (nginx) or a cache would hold events back.
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 KEEP_ALIVE = b": keep-alive\n\n"
 #: Proxies close connections that are silent for 30 to 60 seconds.
@@ -16,7 +16,7 @@ HEARTBEAT_SECONDS = 15.0
 def frame(data: str, *, event: str = "", event_id: str = "", retry: int = 0) -> bytes:
     """Return one event. `data` must have no line break (JSON has none); empty `event` and `event_id` are left out.
 
-    `retry` is after how many milliseconds a client may connect again if the stream breaks.
+    `retry` is the delay in milliseconds before a client reconnects after the stream breaks.
     """
     assert not {"\n", "\r"} & {*data, *event, *event_id}
     named = f"event: {event}\n" if event else ""
@@ -26,7 +26,10 @@ def frame(data: str, *, event: str = "", event_id: str = "", retry: int = 0) -> 
 
 
 async def with_keep_alive(
-    source: AsyncIterator[bytes], every: float = HEARTBEAT_SECONDS, *, beat: bytes = KEEP_ALIVE
+    source: AsyncIterator[bytes],
+    every: float = HEARTBEAT_SECONDS,
+    *,
+    beat: bytes = KEEP_ALIVE,
 ) -> AsyncGenerator[bytes, None]:
     """Yield from `source`, and a comment whenever it was silent for `every` seconds."""
     pieces: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(1)
@@ -39,7 +42,7 @@ async def with_keep_alive(
             await pieces.put(error)
         await pieces.put(None)
 
-    # One task for the whole stream, because a silence must not cancel what the source waits for.
+    # One task for the whole stream, because a timeout must not cancel the source's own wait.
     reading = asyncio.create_task(read())
     try:
         while True:

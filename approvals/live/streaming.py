@@ -1,8 +1,8 @@
-"""Send long responses after Django's handler has ended, so that no thread and no database connection waits with them.
+"""Send long responses after Django's handler has ended, so that they hold no thread and no database connection.
 
-Django's handler keeps a thread, and with it a database connection, for as long as a response lasts. A view that streams
-returns `streamed_response(...)` instead, and one that waits for a decision `deferred_response(...)`: middleware sees an
-ordinary response, the handler ends, and `DetachedBodies` (around it, in `hitlsite.asgi`) sends the body from the event loop.
+Django's handler keeps a thread, and with it a database connection, for as long as a response lasts. A streaming view returns
+`streamed_response(...)` instead, and a view that waits for a decision `deferred_response(...)`: middleware sees an ordinary
+response, the handler ends, and `DetachedBodies` (around it, in `hitlsite.asgi`) sends the body from the event loop.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, cast
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 
-KEY, LATER = "pausepoint.pieces", "pausepoint.later"
+KEY = "pausepoint.pieces"
+LATER = "pausepoint.later"
 
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -23,15 +24,21 @@ Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
 def streamed_response(
-    request: HttpRequest, pieces: AsyncIterator[bytes], *, content_type: str, headers: Mapping[str, str]
+    request: HttpRequest,
+    pieces: AsyncIterator[bytes],
+    *,
+    content_type: str,
+    headers: Mapping[str, str],
 ) -> HttpResponse:
-    """Return a response whose body is `pieces`, which are read once all middleware has seen the headers."""
+    """Return a response whose body is `pieces`, which are read after all middleware has processed the headers."""
     _scope_of(request)[KEY] = pieces
     return HttpResponse(content_type=content_type, headers=dict(headers))
 
 
-def deferred_response(request: HttpRequest, answer: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse:
-    """Return a response whose status, headers and body come from `answer`, plus the headers that middleware adds.
+def deferred_response(
+    request: HttpRequest, answer: Callable[[], Awaitable[HttpResponse]]
+) -> HttpResponse:
+    """Return a response with status, headers and body from `answer`, plus the headers that middleware adds.
 
     `answer` is cancelled when the client disconnects first.
     """
@@ -57,7 +64,9 @@ class DetachedBodies:
     def __init__(self, app: Application) -> None:
         self.app = app
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(
+        self, scope: dict[str, Any], receive: Receive, send: Send
+    ) -> None:
         starts: list[Message] = []
 
         async def pass_on(message: Message) -> None:
@@ -67,7 +76,8 @@ class DetachedBodies:
                 starts.append(message)
 
         await self.app(scope, receive, pass_on)
-        pieces, answer = scope.pop(KEY, None), scope.pop(LATER, None)
+        pieces = scope.pop(KEY, None)
+        answer = scope.pop(LATER, None)
         if pieces is not None:
             await send(_without(starts[0], b"content-length"))
             await send_until_disconnect(_send_all(pieces, send), receive)
@@ -75,12 +85,16 @@ class DetachedBodies:
             await send_until_disconnect(_send_later(answer, starts[0], send), receive)
 
 
-async def send_until_disconnect(sending: Coroutine[Any, Any, None], receive: Receive) -> None:
+async def send_until_disconnect(
+    sending: Coroutine[Any, Any, None], receive: Receive
+) -> None:
     """Send until everything is sent or the client disconnects."""
     sending_task = asyncio.ensure_future(sending)
     disconnect = asyncio.ensure_future(_disconnected(receive))
     try:
-        await asyncio.wait({sending_task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {sending_task, disconnect}, return_when=asyncio.FIRST_COMPLETED
+        )
     finally:
         for task in (sending_task, disconnect):
             task.cancel()
@@ -89,16 +103,28 @@ async def send_until_disconnect(sending: Coroutine[Any, Any, None], receive: Rec
         raise error
 
 
-async def _send_later(answer: Callable[[], Awaitable[HttpResponse]], start: Message, send: Send) -> None:
+async def _send_later(
+    answer: Callable[[], Awaitable[HttpResponse]], start: Message, send: Send
+) -> None:
     response = await answer()
-    own = [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in response.items()]
+    own = [
+        (name.lower().encode("ascii"), value.encode("latin-1"))
+        for name, value in response.items()
+    ]
     kept = _without(start, b"content-length", *(name for name, _ in own))["headers"]
     await send({**start, "status": response.status_code, "headers": [*kept, *own]})
     await send({"type": "http.response.body", "body": response.content})
 
 
 def _without(start: Message, *names: bytes) -> Message:
-    return {**start, "headers": [(name, value) for name, value in start["headers"] if name.lower() not in names]}
+    return {
+        **start,
+        "headers": [
+            (name, value)
+            for name, value in start["headers"]
+            if name.lower() not in names
+        ],
+    }
 
 
 async def _send_all(pieces: AsyncIterator[bytes], send: Send) -> None:

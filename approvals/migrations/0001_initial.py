@@ -1,4 +1,4 @@
-"""The whole schema of the desk. A database that ran the migrations it replaces counts as having run it."""
+"""The schema of the desk in 0.1.0, the first version."""
 
 import uuid
 
@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 from approvals.models.subscriptions import check_address
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import CanonicalNameField, ExactJSONField
 
 #: Words as they are: PostgreSQL's own parser would split "4711-2" and addresses by rules of its own.
 SEARCH_INDEX = {
@@ -42,42 +42,6 @@ def drop_search_index(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("approvals", "0001_desk"),
-        ("approvals", "0002_outbox"),
-        ("approvals", "0003_api"),
-        ("approvals", "0004_webhooks"),
-        ("approvals", "0005_requests_by_age"),
-        ("approvals", "0006_exact_json"),
-        ("approvals", "0007_open_after"),
-        ("approvals", "0008_workers"),
-        ("approvals", "0009_triage"),
-        ("approvals", "0010_triage_rows"),
-        ("approvals", "0011_people"),
-        ("approvals", "0012_said_before"),
-        ("approvals", "0013_workflows_by_name"),
-        ("approvals", "0014_one_list_each"),
-        ("approvals", "0015_words_of_questions"),
-        ("approvals", "0016_names_of_keys"),
-        ("approvals", "0017_plain_labels"),
-        ("approvals", "0018_api_key_labels"),
-        ("approvals", "0019_fewer_index_entries"),
-        ("approvals", "0020_search_without_column"),
-        ("approvals", "0021_preferences_and_views"),
-        ("approvals", "0022_administration"),
-        ("approvals", "0023_known_sessions"),
-        ("approvals", "0024_push_subscriptions"),
-        ("approvals", "0025_audit_page"),
-        ("approvals", "0026_settings_of_people_and_priorities"),
-        ("approvals", "0027_language_of_a_person"),
-        ("approvals", "0028_amounts"),
-        ("approvals", "0029_amounts_of_old_entries"),
-        ("approvals", "0030_resuming"),
-        ("approvals", "0031_tool_lists"),
-        ("approvals", "0032_takers"),
-        ("approvals", "0033_pending_changes"),
-    ]
-
     initial = True
 
     dependencies = [
@@ -107,6 +71,17 @@ class Migration(migrations.Migration):
                 ),
                 ("expires_at", models.DateTimeField(null=True)),
                 ("tool_lists", ExactJSONField(null=True)),
+                (
+                    "made_by",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("replaces", ExactJSONField(null=True)),
             ],
             options={
                 "verbose_name": "API key",
@@ -405,7 +380,6 @@ class Migration(migrations.Migration):
             name="ToolSettings",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("tool_name", models.CharField(max_length=100, unique=True)),
                 ("key_fields", ExactJSONField(default=list)),
                 ("reason_required", models.BooleanField(default=False, verbose_name="a rejection needs a message")),
                 (
@@ -418,6 +392,33 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("prepared_answers", ExactJSONField(default=list)),
+                ("secret_fields", ExactJSONField(default=list, null=True)),
+                ("grant_seconds", models.PositiveIntegerField(null=True, verbose_name="longest grant")),
+                ("grant_uses", models.PositiveIntegerField(null=True, verbose_name="most uses of a grant")),
+                (
+                    "grant_width",
+                    models.PositiveSmallIntegerField(
+                        choices=[(0, "this exact input"), (1, "the same key fields"), (2, "any input of this tool")],
+                        null=True,
+                        verbose_name="widest grant",
+                    ),
+                ),
+                ("no_grants", models.BooleanField(db_default=False, default=False, verbose_name="never grant")),
+                (
+                    "control",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("confirm", "Confirm: also the person who runs the agent"),
+                            ("four_eyes", "Four eyes: never the person who runs the agent"),
+                        ],
+                        db_default="",
+                        default="",
+                        max_length=9,
+                        verbose_name="who decides",
+                    ),
+                ),
+                ("tool_name", CanonicalNameField(max_length=100, unique=True)),
             ],
             options={
                 "verbose_name_plural": "tool settings",
@@ -468,10 +469,14 @@ class Migration(migrations.Migration):
                 ("quiet_from", models.TimeField(blank=True, null=True, verbose_name="from")),
                 ("quiet_until", models.TimeField(blank=True, null=True, verbose_name="until")),
                 ("setup_dismissed", models.BooleanField(default=False)),
-                ("time_zone", models.CharField(default="UTC", max_length=64, verbose_name="time zone")),
                 (
                     "language",
                     models.CharField(blank=True, db_default="", default="", max_length=20, verbose_name="language"),
+                ),
+                ("time_zone", models.CharField(blank=True, default="", max_length=64, verbose_name="time zone")),
+                (
+                    "daily_budget",
+                    models.PositiveSmallIntegerField(blank=True, null=True, verbose_name="decisions a day"),
                 ),
             ],
             options={
@@ -637,6 +642,15 @@ class Migration(migrations.Migration):
                             ("roles", "Roles"),
                             ("email", "Email address"),
                             ("password_link", "Link to set a password"),
+                            ("rights", "Additional rights"),
+                            ("role_taken", "Role taken away"),
+                            ("teams", "Teams"),
+                            ("key", "API key"),
+                            ("key_lists", "Lists of an API key"),
+                            ("tool", "Settings of a tool"),
+                            ("priorities", "Priorities"),
+                            ("scope", "Approver scope"),
+                            ("policy", "Policy"),
                         ],
                         max_length=16,
                     ),
@@ -646,7 +660,10 @@ class Migration(migrations.Migration):
                 (
                     "person",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
                 (
@@ -655,10 +672,81 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
                     ),
                 ),
+                ("before", ExactJSONField(null=True)),
+                ("subject", models.CharField(db_default="", default="", max_length=120)),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("person", "kind"), name="one_pending_change_of_each")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("person", "kind", "subject"), name="one_pending_change_of_each"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("person", None)),
+                        fields=("kind", "subject"),
+                        name="one_pending_change_of_no_one",
+                    ),
+                ],
             },
+        ),
+        migrations.CreateModel(
+            name="SigningSecret",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("nonce", models.CharField(max_length=64, unique=True)),
+                ("fingerprint", models.CharField(max_length=16)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("expires_at", models.DateTimeField(null=True)),
+                (
+                    "api_key",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="webhook_secrets",
+                        to="approvals.apikey",
+                    ),
+                ),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="secrets",
+                        to="approvals.webhookendpoint",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("api_key__isnull", True), ("endpoint__isnull", False)),
+                            models.Q(("api_key__isnull", False), ("endpoint__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="signing_secret_one_owner",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="AskAlways",
+            fields=[
+                ("id", models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ("since", models.DateTimeField()),
+                ("by_id", models.BigIntegerField()),
+                ("by_name", models.CharField(max_length=300)),
+                ("reason", models.TextField(blank=True)),
+            ],
+            options={
+                "constraints": [models.CheckConstraint(condition=models.Q(("id", 1)), name="ask_always_one_row")],
+                "verbose_name": "ask about everything",
+                "verbose_name_plural": "ask about everything",
+            },
+        ),
+        migrations.CreateModel(
+            name="ScopeSet",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("digest", models.CharField(max_length=71, unique=True)),
+            ],
         ),
         migrations.CreateModel(
             name="ApprovalRequest",
@@ -773,9 +861,59 @@ class Migration(migrations.Migration):
                 ("taker", models.CharField(max_length=200, null=True)),
                 ("taken_by", models.CharField(max_length=300, null=True)),
                 ("taken_at", models.DateTimeField(null=True)),
+                ("attachments", ExactJSONField(null=True)),
+                ("secrets", ExactJSONField(null=True)),
+                ("amount", models.FloatField(null=True)),
+                ("scoped_upto", models.PositiveBigIntegerField(null=True)),
+                (
+                    "control",
+                    models.CharField(
+                        choices=[
+                            ("confirm", "Confirm: also the person who runs the agent"),
+                            ("four_eyes", "Four eyes: never the person who runs the agent"),
+                        ],
+                        max_length=9,
+                        null=True,
+                    ),
+                ),
+                (
+                    "scope_set",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="approvals.scopeset",
+                    ),
+                ),
+                ("policy_version", models.PositiveIntegerField(null=True)),
+                ("rule", models.CharField(max_length=100, null=True)),
+                ("terms", ExactJSONField(null=True)),
+                ("proposal", ExactJSONField(null=True)),
+                (
+                    "asked_priority",
+                    models.CharField(
+                        choices=[("low", "Low"), ("normal", "Normal"), ("high", "High"), ("critical", "Critical")],
+                        max_length=8,
+                        null=True,
+                    ),
+                ),
+                ("advised", models.PositiveSmallIntegerField(null=True)),
+                ("repeats", models.UUIDField(null=True)),
+                ("undecidable_since", models.DateTimeField(null=True)),
+                ("other_rules", ExactJSONField(null=True)),
+                ("canonical_tool", CanonicalNameField(max_length=100, null=True)),
+                ("digest_salt", models.CharField(max_length=32, null=True)),
+                ("input_fingerprint", models.CharField(max_length=64, null=True)),
+                ("key_made_by_id", models.BigIntegerField(null=True)),
             ],
             options={
-                "permissions": [("decide_approvalrequest", "Can decide requests")],
+                "permissions": [
+                    ("decide_approvalrequest", "Can decide requests"),
+                    ("reveal_secrets", "Can show hidden values of requests"),
+                    ("ignore_scopes", "Can see and decide without scopes"),
+                    ("break_glass", "Can decide alone what needs several people"),
+                ],
                 "indexes": [
                     models.Index(
                         condition=models.Q(("deadline_at__isnull", False), ("status", "pending")),
@@ -784,7 +922,6 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(fields=["-created_at", "-id"], name="request_newest"),
                     models.Index(fields=["status", "-changed_at", "-id"], name="request_latest_status"),
-                    models.Index(fields=["tool_name", "-changed_at", "-id"], name="request_latest_tool"),
                     models.Index(fields=["agent", "-changed_at", "-id"], name="request_latest_agent"),
                     models.Index(
                         fields=["requested_by", "status", "urgency", "created_at", "id"], name="request_inbox_requester"
@@ -805,17 +942,11 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(fields=["status", "-created_at", "-id"], name="request_newest_status"),
                     models.Index(fields=["kind", "-created_at", "-id"], name="request_newest_kind"),
-                    models.Index(fields=["tool_name", "-created_at", "-id"], name="request_newest_tool"),
                     models.Index(fields=["priority", "-created_at", "-id"], name="request_newest_priority"),
                     models.Index(
                         condition=models.Q(("status", "pending")),
                         fields=["urgency", "created_at", "id"],
                         name="request_waiting",
-                    ),
-                    models.Index(
-                        condition=models.Q(("status", "pending")),
-                        fields=["tool_name", "urgency", "created_at", "id"],
-                        name="request_waiting_tool",
                     ),
                     models.Index(
                         condition=models.Q(("status", "pending")),
@@ -844,6 +975,33 @@ class Migration(migrations.Migration):
                         fields=["claimed_by"],
                         name="request_claimant",
                     ),
+                    models.Index(
+                        condition=models.Q(("status", "pending")),
+                        fields=["scope_set", "urgency", "created_at", "id"],
+                        name="request_waiting_scope_set",
+                    ),
+                    models.Index(
+                        condition=models.Q(("scope_set__isnull", False)),
+                        fields=["scope_set", "-changed_at", "-id"],
+                        name="request_latest_scope_set",
+                    ),
+                    models.Index(
+                        condition=models.Q(("status", "pending")), fields=["scoped_upto"], name="request_unscoped"
+                    ),
+                    models.Index(
+                        condition=models.Q(("status", "pending")),
+                        fields=["canonical_tool", "urgency", "created_at", "id"],
+                        name="request_waiting_tool",
+                    ),
+                    models.Index(fields=["canonical_tool", "-changed_at", "-id"], name="request_latest_tool"),
+                    models.Index(fields=["canonical_tool", "-created_at", "-id"], name="request_newest_tool"),
+                    models.Index(
+                        condition=models.Q(
+                            ("kind", "approval"), ("repeats__isnull", True), ("status__in", ["approved", "rejected"])
+                        ),
+                        fields=["requested_by", "input_fingerprint", "-changed_at"],
+                        name="request_same_decided",
+                    ),
                 ],
                 "constraints": [
                     models.CheckConstraint(
@@ -862,90 +1020,6 @@ class Migration(migrations.Migration):
                         fields=("scope", "idempotency_key"),
                         name="request_of_key",
                     ),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="Decision",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "verdict",
-                    models.CharField(
-                        choices=[
-                            ("approve", "Approved"),
-                            ("reject", "Rejected"),
-                            ("edit", "Approved with changes"),
-                            ("respond", "Answered"),
-                            ("cancel", "Cancelled"),
-                            ("expire", "Expired"),
-                        ],
-                        max_length=8,
-                    ),
-                ),
-                ("by_id", models.BigIntegerField(null=True)),
-                ("by_name", models.CharField(blank=True, max_length=300)),
-                ("via", models.CharField(max_length=20)),
-                ("comment", models.TextField(blank=True)),
-                ("edited_input", ExactJSONField(null=True)),
-                ("approved_digest", models.CharField(blank=True, max_length=71)),
-                ("answer", ExactJSONField(null=True)),
-                ("decided_at", models.DateTimeField()),
-                (
-                    "request",
-                    models.OneToOneField(
-                        db_constraint=False,
-                        editable=False,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="decision",
-                        to="approvals.approvalrequest",
-                    ),
-                ),
-            ],
-            options={
-                "indexes": [
-                    models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by"),
-                    models.Index(fields=["-decided_at", "-id"], name="decision_age"),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="SigningSecret",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("nonce", models.CharField(max_length=64, unique=True)),
-                ("fingerprint", models.CharField(max_length=16)),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("expires_at", models.DateTimeField(null=True)),
-                (
-                    "api_key",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="webhook_secrets",
-                        to="approvals.apikey",
-                    ),
-                ),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="secrets",
-                        to="approvals.webhookendpoint",
-                    ),
-                ),
-            ],
-            options={
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("api_key__isnull", True), ("endpoint__isnull", False)),
-                            models.Q(("api_key__isnull", False), ("endpoint__isnull", True)),
-                            _connector="OR",
-                        ),
-                        name="signing_secret_one_owner",
-                    )
                 ],
             },
         ),
@@ -982,6 +1056,7 @@ class Migration(migrations.Migration):
                         to="approvals.approvalrequest",
                     ),
                 ),
+                ("mentions", ExactJSONField(editable=False, null=True)),
             ],
             options={
                 "indexes": [models.Index(fields=["request", "-id"], name="comment_thread")],
@@ -1059,6 +1134,538 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="RequestAttachment",
+            fields=[
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("erase_at", models.DateTimeField(null=True)),
+                (
+                    "request",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="approvals.approvalrequest",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("erase_at__isnull", False)), fields=["erase_at"], name="attachment_erase"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Grant",
+            fields=[
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("given_by_id", models.BigIntegerField()),
+                ("given_by_name", models.CharField(max_length=300)),
+                ("given_at", models.DateTimeField()),
+                ("via", models.CharField(max_length=20)),
+                ("reason", models.TextField(blank=True)),
+                ("tool_name", models.CharField(max_length=100)),
+                (
+                    "width",
+                    models.PositiveSmallIntegerField(
+                        choices=[(0, "this exact input"), (1, "the same key fields"), (2, "any input of this tool")]
+                    ),
+                ),
+                ("target", models.CharField(blank=True, max_length=71)),
+                ("fields", ExactJSONField(null=True)),
+                (
+                    "audience",
+                    models.CharField(
+                        choices=[
+                            ("agent", "this agent"),
+                            ("key", "this key"),
+                            ("workflow", "this workflow"),
+                            ("thread", "this conversation"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("requested_by_id", models.BigIntegerField()),
+                ("agent", models.CharField(blank=True, max_length=100)),
+                ("scope", models.CharField(max_length=64)),
+                ("workflow_key", models.CharField(max_length=200)),
+                ("thread_id", models.CharField(blank=True, max_length=200)),
+                ("until", models.DateTimeField(null=True)),
+                ("seconds", models.PositiveIntegerField(null=True)),
+                ("uses", models.PositiveIntegerField(null=True)),
+                (
+                    "default_width",
+                    models.PositiveSmallIntegerField(
+                        choices=[(0, "this exact input"), (1, "the same key fields"), (2, "any input of this tool")]
+                    ),
+                ),
+                ("used", models.PositiveIntegerField(default=0)),
+                ("last_used_at", models.DateTimeField(null=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                ("ended_by_id", models.BigIntegerField(null=True)),
+                ("ended_by_name", models.CharField(blank=True, max_length=300)),
+                (
+                    "ended_why",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("revoked", "revoked"),
+                            ("used_up", "used up"),
+                            ("expired", "its time is over"),
+                            ("giver_left", "the person who gave it was deactivated or removed"),
+                            ("right_lost", "the person who gave it may no longer decide"),
+                            ("beyond_limit", "the tool's settings no longer allow it"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                (
+                    "request",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="approvals.approvalrequest",
+                    ),
+                ),
+                ("canonical_tool", CanonicalNameField(max_length=100, null=True)),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True), ("until__isnull", False)),
+                        fields=["until"],
+                        name="grant_due",
+                    ),
+                    models.Index(fields=["-given_at", "-id"], name="grant_newest"),
+                    models.Index(fields=["request"], name="grant_of_request"),
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True)),
+                        fields=["requested_by_id", "canonical_tool", "target"],
+                        name="grant_live",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("until__isnull", False), ("uses__isnull", False), _connector="OR"),
+                        name="grant_ends_by_itself",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("uses__isnull", True), ("used__lte", models.F("uses")), _connector="OR"),
+                        name="grant_not_used_up_twice",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Decision",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "verdict",
+                    models.CharField(
+                        choices=[
+                            ("approve", "Approved"),
+                            ("reject", "Rejected"),
+                            ("edit", "Approved with changes"),
+                            ("respond", "Answered"),
+                            ("cancel", "Cancelled"),
+                            ("expire", "Expired"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("by_id", models.BigIntegerField(null=True)),
+                ("by_name", models.CharField(blank=True, max_length=300)),
+                ("via", models.CharField(max_length=20)),
+                ("comment", models.TextField(blank=True)),
+                ("edited_input", ExactJSONField(null=True)),
+                ("approved_digest", models.CharField(blank=True, max_length=71)),
+                ("answer", ExactJSONField(null=True)),
+                ("decided_at", models.DateTimeField()),
+                (
+                    "request",
+                    models.OneToOneField(
+                        db_constraint=False,
+                        editable=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="decision",
+                        to="approvals.approvalrequest",
+                    ),
+                ),
+                ("grant_use", models.PositiveIntegerField(null=True)),
+                (
+                    "grant",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="approvals.grant",
+                    ),
+                ),
+                ("break_glass", models.BooleanField(null=True)),
+                ("for_id", models.BigIntegerField(null=True)),
+                ("for_name", models.CharField(max_length=300, null=True)),
+                ("unseen", models.PositiveIntegerField(null=True)),
+                ("digest_salt", models.CharField(max_length=32, null=True)),
+            ],
+            options={
+                "indexes": [
+                    models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by"),
+                    models.Index(fields=["-decided_at", "-id"], name="decision_age"),
+                    models.Index(
+                        condition=models.Q(("via__in", ["chat", "dashboard"])),
+                        fields=["-decided_at", "-id"],
+                        name="decision_on_pages",
+                    ),
+                    models.Index(
+                        condition=models.Q(("grant__isnull", False)),
+                        fields=["grant", "-grant_use"],
+                        name="decision_by_grant",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ScopeWalk",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("upto", models.PositiveBigIntegerField(default=0)),
+                ("created_at", models.DateTimeField(null=True)),
+                ("request_id", models.UUIDField(null=True)),
+                ("done", models.BooleanField(default=False)),
+                ("checked_created_at", models.DateTimeField(null=True)),
+                ("checked_id", models.UUIDField(null=True)),
+                ("checks", models.PositiveIntegerField(db_default=0, default=0)),
+                ("checks_done", models.PositiveIntegerField(db_default=0, default=0)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ApproverScope",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=100, unique=True)),
+                ("match", ExactJSONField(default=dict)),
+                (
+                    "may",
+                    models.CharField(
+                        choices=[
+                            ("see", "See"),
+                            ("answer", "See, and answer questions and forms"),
+                            ("decide", "See, answer and decide"),
+                        ],
+                        default="decide",
+                        max_length=6,
+                    ),
+                ),
+                ("limit", models.FloatField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("people", models.ManyToManyField(blank=True, related_name="+", to=settings.AUTH_USER_MODEL)),
+                ("teams", models.ManyToManyField(blank=True, related_name="+", to="auth.group")),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ScopeSetMember",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "scope_set",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="scopes",
+                        to="approvals.scopeset",
+                    ),
+                ),
+                (
+                    "scope",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="approvals.approverscope"
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("scope_set", "scope"), name="scope_set_member_once")],
+            },
+        ),
+        migrations.CreateModel(
+            name="Vote",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("person_id", models.BigIntegerField()),
+                ("person_name", models.CharField(max_length=300)),
+                ("verdict", models.CharField(choices=[("approve", "Approved"), ("reject", "Rejected")], max_length=7)),
+                ("comment", models.TextField(blank=True)),
+                ("digest", models.CharField(max_length=71)),
+                ("stage", models.PositiveSmallIntegerField(default=0)),
+                ("proposes", models.BooleanField(default=False)),
+                ("via", models.CharField(max_length=20)),
+                ("voted_at", models.DateTimeField()),
+                ("counted", models.BooleanField(null=True)),
+                ("for_id", models.BigIntegerField(null=True)),
+                ("for_name", models.CharField(max_length=300, null=True)),
+                (
+                    "request",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        editable=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="votes",
+                        to="approvals.approvalrequest",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("request", "person_id"), name="one_vote_of_each")],
+            },
+        ),
+        migrations.CreateModel(
+            name="PolicyVersion",
+            fields=[
+                ("number", models.PositiveIntegerField(primary_key=True, serialize=False)),
+                ("based_on", models.PositiveIntegerField(null=True)),
+                ("document", ExactJSONField()),
+                ("digest", models.CharField(max_length=71)),
+                ("author_id", models.BigIntegerField()),
+                ("author_name", models.CharField(max_length=300)),
+                ("reason", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField()),
+                ("via", models.CharField(max_length=20)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("proposed", "proposed"),
+                            ("live", "live"),
+                            ("replaced", "replaced"),
+                            ("declined", "declined"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("settled_at", models.DateTimeField(null=True)),
+                ("settled_by_id", models.BigIntegerField(null=True)),
+                ("settled_by_name", models.CharField(blank=True, max_length=300)),
+                ("replaced_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "live")), fields=("state",), name="policy_one_live"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["proposed", "live", "replaced", "declined"])),
+                        name="policy_state_known",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="FollowUp",
+            fields=[
+                (
+                    "request",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to="approvals.approvalrequest",
+                    ),
+                ),
+                ("done", models.PositiveSmallIntegerField(default=0)),
+                ("due_at", models.DateTimeField(db_index=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Absence",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("starts_at", models.DateTimeField()),
+                ("until", models.DateTimeField()),
+                ("reason", models.CharField(blank=True, max_length=200)),
+                ("set_by_id", models.BigIntegerField()),
+                ("set_by_name", models.CharField(max_length=300)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "delegate",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "person",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(fields=["person", "until"], name="absence_of_person"),
+                    models.Index(fields=["delegate", "until"], name="absence_by_delegate"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("until__gt", models.F("starts_at"))), name="absence_ends_after_it_starts"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("delegate", None),
+                            models.Q(("delegate", models.F("person")), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="absence_not_to_oneself",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="TeamSettings",
+            fields=[
+                (
+                    "team",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="settings",
+                        serialize=False,
+                        to="auth.group",
+                    ),
+                ),
+                ("time_zone", models.CharField(blank=True, default="", max_length=64, verbose_name="time zone")),
+                (
+                    "working_hours",
+                    models.CharField(blank=True, default="", max_length=200, verbose_name="working hours"),
+                ),
+                (
+                    "duty_url",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        max_length=500,
+                        validators=[check_address],
+                        verbose_name="on-duty calendar",
+                    ),
+                ),
+                ("duty", ExactJSONField(default=list)),
+                ("duty_read_at", models.DateTimeField(null=True)),
+                ("duty_due_at", models.DateTimeField(null=True)),
+                ("duty_error", models.CharField(blank=True, default="", max_length=300)),
+                (
+                    "default_delegate",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                        verbose_name="default delegate",
+                    ),
+                ),
+                ("duty_left_out", ExactJSONField(null=True)),
+            ],
+            options={
+                "verbose_name_plural": "team settings",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("duty_due_at__isnull", False)), fields=["duty_due_at"], name="team_duty_due"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Flood",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("requested_by_id", models.BigIntegerField()),
+                ("agent", models.CharField(blank=True, max_length=100)),
+                ("told_at", models.DateTimeField()),
+                ("tool_name", CanonicalNameField(blank=True, max_length=100)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("requested_by_id", "agent", "tool_name"), name="flood_once")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Advice",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("by_id", models.BigIntegerField()),
+                ("by_name", models.CharField(max_length=300)),
+                ("key_id", models.BigIntegerField()),
+                (
+                    "hint",
+                    models.CharField(
+                        choices=[
+                            ("looks_fine", "Looks fine"),
+                            ("look_closer", "Look closer"),
+                            ("looks_wrong", "Looks wrong"),
+                        ],
+                        max_length=11,
+                    ),
+                ),
+                ("text", models.TextField()),
+                (
+                    "priority",
+                    models.CharField(
+                        blank=True,
+                        choices=[("low", "Low"), ("normal", "Normal"), ("high", "High"), ("critical", "Critical")],
+                        max_length=8,
+                    ),
+                ),
+                (
+                    "raised_from",
+                    models.CharField(
+                        blank=True,
+                        choices=[("low", "Low"), ("normal", "Normal"), ("high", "High"), ("critical", "Critical")],
+                        max_length=8,
+                    ),
+                ),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "request",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        editable=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="advice",
+                        to="approvals.approvalrequest",
+                    ),
+                ),
+                ("more_votes", models.PositiveSmallIntegerField(null=True)),
+            ],
+            options={
+                "verbose_name_plural": "advice",
+                "indexes": [models.Index(fields=["request", "id"], name="advice_on_request")],
+            },
+        ),
+        migrations.CreateModel(
+            name="VoteRecount",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("asked_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("answers", ExactJSONField(null=True)),
+                ("counted_created_at", models.DateTimeField(null=True)),
+                ("counted_id", models.UUIDField(null=True)),
+            ],
         ),
         migrations.RunPython(create_search_index, drop_search_index),
     ]

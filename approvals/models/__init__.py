@@ -1,23 +1,35 @@
-"""The models of the desk. `approvals.actions` writes their rows."""
+"""The models of the product. `approvals.actions` writes their rows."""
 
 from __future__ import annotations
 
 from approvals.models.attachments import RequestAttachment
-from approvals.models.attention import Advice, CheckCase, CheckSettings, Flood, SeededCheck
+from approvals.models.attention import Advice, Flood
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
+from approvals.models.decisions import Decision
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
 from approvals.models.people import Invitation, PendingChange, PersonSession, Role
 from approvals.models.policy.absence import Absence, FollowUp, TeamSettings
 from approvals.models.policy.grants import AskAlways, Grant
 from approvals.models.policy.rules import PolicyVersion
-from approvals.models.policy.scopes import ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
+from approvals.models.policy.scopes import (
+    ApproverScope,
+    ScopeSet,
+    ScopeSetMember,
+    ScopeWalk,
+)
 from approvals.models.policy.votes import Vote, VoteRecount
-from approvals.models.preferences import Preferences, PrioritySettings, SavedView, Snooze, ToolSettings
+from approvals.models.preferences import (
+    Preferences,
+    PrioritySettings,
+    SavedView,
+    Snooze,
+    ToolSettings,
+)
 from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
-from approvals.models.requests import ApprovalRequest, Decision, Workflow
+from approvals.models.requests import ApprovalRequest, Workflow
 from approvals.models.resuming import ResumeState, Resumption
 from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
@@ -30,8 +42,6 @@ __all__ = [
     "ApproverScope",
     "AskAlways",
     "AuditEntry",
-    "CheckCase",
-    "CheckSettings",
     "Decision",
     "EventStream",
     "Flood",
@@ -57,7 +67,6 @@ __all__ = [
     "ScopeSetMember",
     "ScopeWalk",
     "SearchText",
-    "SeededCheck",
     "Snooze",
     "TeamSettings",
     "ToolSettings",

@@ -1,4 +1,4 @@
-"""Who acts: a user, in a browser or by themselves, or one of their API keys, which is recorded under a name of its own."""
+"""Actors: a user, with or without a browser session, or one of their API keys, which is recorded under its own name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.contrib.auth.models import User
 from approvals.models.keys import MAX_KEY_NAME, ApiKey
 from approvals.text.text import visible
 
-#: How the name begins that is recorded for an API key; no username has a space.
+#: Prefix of the recorded name of an API key; usernames contain no spaces.
 OF_KEYS = "API key "
 
 
 class Signatory(Protocol):
-    """Anyone who can be recorded, by an id and a name."""
+    """Anyone on record, with an id and a name."""
 
     @property
     def pk(self) -> Any: ...
@@ -27,7 +27,7 @@ class Signatory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _ActorOfUser:
-    """What acts for a user has the id of the user."""
+    """An actor on behalf of a user, with the user's id."""
 
     user: User
 
@@ -38,24 +38,24 @@ class _ActorOfUser:
 
 @dataclass(frozen=True, slots=True)
 class KeyActor(_ActorOfUser):
-    """A user who acts through one of their API keys: the id and the rights of the user, the name of the key."""
+    """A user acting through one of their API keys: the id and rights of the user, the name of the key."""
 
     key: ApiKey
-    #: When the client token ends that the key has made, if the call came with one.
+    #: Expiry of the client token created by the key, if the call came with one.
     until: datetime | None = None
 
     def get_username(self) -> str:
-        """Return the name that is recorded, the same in every language."""
+        """Return the recorded name, the same in every language."""
         name = visible(" ".join(self.key.name.split()))[:MAX_KEY_NAME]
         return f"{OF_KEYS}{name} of {self.user.get_username()}"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionActor(_ActorOfUser):
-    """A user who acts in a browser: what they do ends with their session, also while it waits."""
+    """A user acting in a browser: their actions end with the session, even while waiting."""
 
     session_key: str = field(repr=False)
-    #: When the client token ends that the session has made, if the call came with one.
+    #: Expiry of the client token created by the session, if the call came with one.
     until: datetime | None = None
 
     def get_username(self) -> str:
@@ -64,7 +64,7 @@ class SessionActor(_ActorOfUser):
 
 @dataclass(frozen=True, slots=True)
 class RecordedActor:
-    """Someone who has acted, as recorded then."""
+    """The recorded author of a past action."""
 
     pk: int
     name: str
@@ -74,16 +74,16 @@ class RecordedActor:
 
 
 Actor = User | KeyActor | SessionActor
-#: What `KeyActor` records.
+#: The name recorded for a `KeyActor`.
 _KEY_OF = re.compile(OF_KEYS + r"(?P<key>.*) of (?P<username>\S+)")
 
 
 def key_and_username(recorded: str) -> tuple[str, str]:
-    """Return the name of the API key in a recorded name, empty for a person without one, and the username."""
+    """Return the name of the API key in a recorded name (empty for a person without one), and the username."""
     match = _KEY_OF.fullmatch(recorded)
     return (match["key"], match["username"]) if match else ("", recorded)
 
 
 def person_behind(actor: Actor) -> User:
-    """Return the user whose rights count."""
+    """Return the user whose rights apply."""
     return actor.user if isinstance(actor, KeyActor | SessionActor) else actor

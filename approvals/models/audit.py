@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from approvals.json_types import JsonDict
 from approvals.models.keys import MAX_ACTOR_NAME
 
 User = settings.AUTH_USER_MODEL
 
 
 class AuditEntry(models.Model):
-    """One thing that happened. Append-only: triggers refuse all but a bump of the two repeat columns.
+    """One event. Append-only: triggers refuse all changes except to the two repeat columns.
 
-    `body` is the canonical JSON (RFC 8785) of the whole entry; the other columns are there to filter by.
+    `body` is the canonical JSON (RFC 8785) of the whole entry; the other columns exist for filtering.
     """
 
     at = models.DateTimeField()
@@ -33,26 +34,30 @@ class AuditEntry(models.Model):
     actor_id = models.BigIntegerField(null=True)
     actor_name = models.CharField("person", max_length=MAX_ACTOR_NAME, blank=True)
     via = models.CharField(max_length=20, blank=True)
-    #: The verdict of a decision, to filter by; repeats `verdict` of the body's data.
+    #: The verdict of a decision, for filtering; repeats `verdict` of the body's data.
     verdict = models.CharField(max_length=8, blank=True, db_default="", default="")
-    #: The amount of the input that the event is about, to filter by; of an entry with one, the body repeats it.
+    #: The amount in the event's input, for filtering; the body repeats it.
     amount = models.FloatField(null=True)
-    #: How many requests of the workflow were open after this event; null where the event is about no request.
+    #: The number of pending requests of the workflow after this event; null for events without a request.
     open_after = models.PositiveIntegerField(null=True)
     body = models.TextField()
     digest = models.CharField(max_length=71)
     retry_count = models.PositiveIntegerField(default=0)
     last_seen_at = models.DateTimeField()
 
-    #: The body, where a query has annotated it: of any short one (`queries.audit`), or of results (`queries.workflow_list`).
-    #: The title of the request, where the admin has annotated it.
+    #: The body, annotated by queries: for short ones (`queries.audit`), or for results (`queries.workflow_list`).
+    #: The title of the request, annotated by the admin.
     short_body: str = ""
     request_title: str | None = None
 
     class Meta:
         verbose_name_plural = "audit entries"
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["dedup_key"], name="audit_dedup_key", condition=Q(dedup_key__isnull=False))
+            models.UniqueConstraint(
+                fields=["dedup_key"],
+                name="audit_dedup_key",
+                condition=Q(dedup_key__isnull=False),
+            )
         ]
         # Not `db_index`: for a text column, that adds a second index for LIKE, which no query uses.
         indexes: ClassVar = [
@@ -62,23 +67,33 @@ class AuditEntry(models.Model):
             models.Index(fields=["thread_id"], name="audit_thread"),
             models.Index(fields=["tool_name"], name="audit_tool"),
             models.Index(fields=["actor_name"], name="audit_actor"),
-            # Alone for exports, in the order of ids, and with the moment for the audit page, which sorts by it: else
-            # SQLite would sort all entries of an event for each page.
+            # By id for exports, and by time for the audit page, which sorts by it: otherwise SQLite would sort all entries of an
+            # event for each page.
             models.Index(fields=["event"], name="audit_event"),
-            models.Index(fields=["verdict"], name="audit_verdict", condition=Q(verdict__gt="")),
+            models.Index(
+                fields=["verdict"], name="audit_verdict", condition=Q(verdict__gt="")
+            ),
             models.Index(fields=["tool_name", "at"], name="audit_tool_at"),
             models.Index(fields=["actor_name", "at"], name="audit_actor_at"),
             models.Index(fields=["event", "at"], name="audit_event_at"),
-            models.Index(fields=["verdict", "at"], name="audit_verdict_at", condition=Q(verdict__gt="")),
-            # With the id, so that the entries of a range are found without reading them.
-            models.Index(fields=["amount", "id"], name="audit_amount", condition=Q(amount__isnull=False)),
+            models.Index(
+                fields=["verdict", "at"],
+                name="audit_verdict_at",
+                condition=Q(verdict__gt=""),
+            ),
+            # With the id, so that a range can be searched without reading its entries.
+            models.Index(
+                fields=["amount", "id"],
+                name="audit_amount",
+                condition=Q(amount__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.event} {self.tool_call_id or self.request_id or self.run_id}"
 
     @property
-    def data(self) -> dict[str, Any]:
-        """What the event carries beside its columns."""
-        data: dict[str, Any] = json.loads(self.body)["data"]
+    def data(self) -> JsonDict:
+        """The data of the event besides its columns."""
+        data: JsonDict = json.loads(self.body)["data"]
         return data

@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.db import models
 from django.utils import timezone
 
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
 
 MAX_TEXT = 5_000
@@ -24,19 +24,21 @@ class RequestComment(models.Model):
         related_name="comments",
         editable=False,
     )
-    #: A plain number, so that the deletion of a user does not reach it.
+    #: A plain number, so that it survives the deletion of the user.
     by_id = models.BigIntegerField()
     by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     via = models.CharField(max_length=20)
     text = models.TextField()
-    #: The usernames of those who were notified because the text mentions them; null if there are none.
+    #: The usernames of the people notified about a mention in the text; null if there are none.
     mentions = ExactJSONField(null=True, editable=False)
     at = models.DateTimeField(default=timezone.now)
-    #: The display name of the author, where `queries.comments.with_authors` has annotated it.
+    #: The display name of the author, annotated by `queries.comments.with_authors`.
     by_display: str | None = None
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["request", "-id"], name="comment_thread")]
+        indexes: ClassVar = [
+            models.Index(fields=["request", "-id"], name="comment_thread")
+        ]
 
     def __str__(self) -> str:
         return f"{self.by_name} on {self.request_id}"

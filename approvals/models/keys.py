@@ -1,4 +1,4 @@
-"""Store API keys."""
+"""API keys."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 
 User = settings.AUTH_USER_MODEL
 
 MAX_KEY_NAME = 100
-#: What a key does is recorded as "API key NAME of USER"; a user's name has up to 150 characters.
+#: Actions of a key are recorded as "API key NAME of USER"; a user's name has up to 150 characters.
 MAX_ACTOR_NAME = 300
-#: Scopes that a key cannot have if someone else made it: with them, its maker would decide as its user.
+#: Scopes that are not allowed on a key for someone else: with them, its creator could decide as its user.
 NOT_FOR_OTHERS = frozenset({"decide", "grant", "absence"})
 
 
 def live() -> Q:
-    """Return the condition that a key works now, by the clock of the database."""
+    """Return the condition that a key is valid now, by the clock of the database."""
     return Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
 
 
@@ -35,13 +35,15 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
-    #: When it stops working by itself; null means never.
+    #: Expiry; null means never.
     expires_at = models.DateTimeField(null=True)
-    #: Which calls of coding agents wait for a person (`approvals.access.tool_lists`); null means the default.
+    #: The coding-agent calls that need a person (`approvals.access.tool_lists`); null means the default.
     tool_lists = ExactJSONField(null=True)
-    #: Who made it; null for one that was made on the command line, or by someone who no longer exists.
-    made_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
-    #: The ids of the keys that it takes the place of, oldest first; null if it is no successor of another key.
+    #: Its creator; null if it was created on the command line, or by someone who no longer exists.
+    made_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False
+    )
+    #: The ids of the keys that it replaced, oldest first; null if it replaced none.
     replaces = ExactJSONField(null=True)
 
     class Meta:
@@ -53,10 +55,12 @@ class ApiKey(models.Model):
 
     @property
     def maker_id(self) -> int | None:
-        """The id of the person who made it for someone else; None if its user made it, or no one is known."""
+        """The id of the person who created it for someone else; None if its user did, or if unknown."""
         return None if self.made_by_id == self.user_id else self.made_by_id
 
     @property
     def allowed_scopes(self) -> frozenset[str]:
-        """Its scopes, without those that a key for someone else cannot have: one made before that rule may say more."""
-        return frozenset(self.scopes) - (NOT_FOR_OTHERS if self.maker_id is not None else frozenset())
+        """Its scopes, without those not allowed on a key for someone else, which older keys may still list."""
+        return frozenset(self.scopes) - (
+            NOT_FOR_OTHERS if self.maker_id is not None else frozenset()
+        )

@@ -1,4 +1,4 @@
-"""Store events until each of their targets has them."""
+"""Events, stored until they are delivered to each of their targets."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 from approvals.states import Channel
 
 User = settings.AUTH_USER_MODEL
 
 
 class OutboxEvent(models.Model):
-    """An event for one target: written in the transaction that it reports, delivered afterwards at least once.
+    """An event for one target: written in the transaction that it reports, and then delivered at least once.
 
     Rows of one stream (a workflow, a chat's run) go to a target in the order of their ids. `sequence` numbers the events
     of a stream; `lane` is the host that several targets share.
@@ -32,16 +32,20 @@ class OutboxEvent(models.Model):
     payload = ExactJSONField()
     created_at = models.DateTimeField(default=timezone.now)
     delivered_at = models.DateTimeField(null=True)
-    #: When it was given up, after too many attempts. The admin can send it again.
+    #: When it was given up, after too many attempts. The admin can resend it.
     dead_at = models.DateTimeField(null=True)
-    #: When someone sent it again; it is given up a fixed time after that.
+    #: When someone resent it; it is given up a fixed time after that.
     sent_again_at = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
     last_error = models.TextField(blank=True)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["event_id", "target"], name="outbox_event_target")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["event_id", "target"], name="outbox_event_target"
+            )
+        ]
         indexes: ClassVar = [
             models.Index(
                 fields=["target", "stream", "id"],
@@ -53,7 +57,11 @@ class OutboxEvent(models.Model):
                 name="outbox_due",
                 condition=Q(delivered_at__isnull=True, dead_at__isnull=True),
             ),
-            models.Index(fields=["target", "-id"], name="outbox_deliveries", condition=Q(channel="webhook")),
+            models.Index(
+                fields=["target", "-id"],
+                name="outbox_deliveries",
+                condition=Q(channel="webhook"),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The ready-made roles, invitations, changes that wait for an administrator, and which sessions belong to whom."""
+"""Built-in roles, invitations, changes that need a second administrator, and the owners of sessions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
 
 User = settings.AUTH_USER_MODEL
 
 
 class RoleName(models.TextChoices):
-    """The roles that every installation has."""
+    """The roles of every installation."""
 
     REQUESTER = "requester", _("Requester")
     APPROVER = "approver", _("Approver")
@@ -27,12 +27,14 @@ class RoleName(models.TextChoices):
     ADMINISTRATOR = "administrator", _("Administrator")
 
 
-#: What each role may do, for people; a requester can do what everyone can.
+#: Descriptions of the roles; requesters have only the rights of all users.
 ROLE_DESCRIPTIONS = {
     RoleName.REQUESTER: _("Starts chats, and sees and answers their own requests."),
     RoleName.APPROVER: _("Sees every request, and approves, rejects and answers them."),
     RoleName.AUDITOR: _("Sees every request and the audit log, and decides nothing."),
-    RoleName.ADMINISTRATOR: _("Manages people, API keys, webhooks and tools, and sees everything. Does not decide."),
+    RoleName.ADMINISTRATOR: _(
+        "Manages people, API keys, webhooks and tools, and sees everything. Does not decide."
+    ),
 }
 #: The permissions of each role, in the app `approvals`.
 ROLE_PERMISSIONS: dict[str, tuple[str, ...]] = {
@@ -44,23 +46,29 @@ ROLE_PERMISSIONS: dict[str, tuple[str, ...]] = {
 
 
 class Right(models.TextChoices):
-    """Permissions of the app `approvals` that no role has; administrators give them to single people."""
+    """Permissions of the app `approvals` outside any role; administrators give them to individual people."""
 
     IGNORE_SCOPES = "ignore_scopes", _("See and decide without scopes")
     REVEAL_SECRETS = "reveal_secrets", _("Show hidden values")
     BREAK_GLASS = "break_glass", _("Decide alone what several people have to")
 
 
-#: What each additional right adds to the roles of a person, for people.
+#: Descriptions of the additional rights.
 RIGHT_DESCRIPTIONS = {
-    Right.IGNORE_SCOPES: _("Approver scopes do not limit what the roles of this person allow."),
-    Right.REVEAL_SECRETS: _("Shows secrets of the requests that this person sees. Each time is on record."),
-    Right.BREAK_GLASS: _("Breaks the glass in an emergency, with a message. Everyone concerned is told at once."),
+    Right.IGNORE_SCOPES: _(
+        "Approver scopes do not limit what the roles of this person allow."
+    ),
+    Right.REVEAL_SECRETS: _(
+        "Shows secrets of the requests that this person sees. Each time is on record."
+    ),
+    Right.BREAK_GLASS: _(
+        "Breaks the glass in an emergency, with a message. Everyone concerned is told at once."
+    ),
 }
 
 
 class Role(models.Model):
-    """Which group is the role of this name. All other groups are teams."""
+    """The group that represents a role. All other groups are teams."""
 
     name = models.CharField(max_length=16, choices=RoleName, unique=True)
     group = models.OneToOneField(Group, on_delete=models.CASCADE, related_name="role")
@@ -70,14 +78,16 @@ class Role(models.Model):
 
 
 class Invitation(models.Model):
-    """An invitation that was not accepted yet. Its link works until it expires; a new one replaces it."""
+    """An open invitation. Its link works until it expires; a new one replaces it."""
 
-    person = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="invitation")
-    #: Part of what the link is signed with, so that sending it again makes the previous link invalid.
+    person = models.OneToOneField(
+        User, on_delete=models.CASCADE, primary_key=True, related_name="invitation"
+    )
+    #: Part of the link's signature, so that resending invalidates the previous link.
     sent_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     invited_by = models.CharField(max_length=MAX_ACTOR_NAME)
-    #: Whether it was mailed; else an administrator was shown the link.
+    #: Whether it was mailed; otherwise an administrator was shown the link.
     mailed = models.BooleanField(default=False)
 
     def __str__(self) -> str:
@@ -89,9 +99,9 @@ class Invitation(models.Model):
 
 
 class PendingChange(models.Model):
-    """A change that one administrator requested, and another one has to confirm.
+    """A change requested by one administrator, which another one has to confirm.
 
-    What it says depends on its kind (`approvals.administration.changes.nouns`).
+    Its values depend on its kind (`approvals.administration.changes.nouns`).
     """
 
     class Kind(models.TextChoices):
@@ -108,26 +118,32 @@ class PendingChange(models.Model):
         SCOPE = "scope", _("Approver scope")
         POLICY = "policy", _("Policy")
 
-    #: How long it can be confirmed.
+    #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)
 
-    #: Whose access it changes; null if it is about no single person.
-    person = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
+    #: The person whose access it changes; null if it concerns no single person.
+    person = models.ForeignKey(
+        User, on_delete=models.CASCADE, null=True, related_name="+"
+    )
     kind = models.CharField(max_length=16, choices=Kind)
-    #: Which tool, scope, key or version of the policy it is about; empty for those of which a person has one.
+    #: The tool, scope, key or policy version that it changes; empty for kinds that are unique per person.
     subject = models.CharField(max_length=120, default="", db_default="")
-    #: What is to become, as its kind writes it; null for a link, and for a deletion.
+    #: The new value, in the format of its kind; null for a link, and for a deletion.
     value = ExactJSONField(null=True)
-    #: What it replaces, as that was when it was requested; null if nothing, or if it only adds something.
+    #: The value at the time of the request that it replaces; null if it replaces nothing.
     before = ExactJSONField(null=True)
     requested_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     requested_at = models.DateTimeField()
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["person", "kind", "subject"], name="one_pending_change_of_each"),
             models.UniqueConstraint(
-                fields=["kind", "subject"], name="one_pending_change_of_no_one", condition=Q(person=None)
+                fields=["person", "kind", "subject"], name="one_pending_change_of_each"
+            ),
+            models.UniqueConstraint(
+                fields=["kind", "subject"],
+                name="one_pending_change_of_no_one",
+                condition=Q(person=None),
             ),
         ]
 
@@ -140,19 +156,23 @@ class PendingChange(models.Model):
 
 
 class PersonSession(models.Model):
-    """Whose session this is: Django's own row does not say it where a query could find it."""
+    """The owner of a session: Django's own row does not have it in a column."""
 
     session_key = models.CharField(max_length=40, unique=True)
-    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    person = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
     started_at = models.DateTimeField(default=timezone.now)
-    #: When it was last used, to within some minutes; null if it was not used since this column exists.
+    #: Last use, to within some minutes; null if it was not used since this column was added.
     last_active_at = models.DateTimeField(null=True)
     address = models.CharField(max_length=45, blank=True)
-    #: What the browser says of itself, as it was sent.
+    #: The browser's User-Agent header.
     browser = models.CharField(max_length=300, blank=True)
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["person", "-started_at"], name="person_session_newest")]
+        indexes: ClassVar = [
+            models.Index(fields=["person", "-started_at"], name="person_session_newest")
+        ]
 
     def __str__(self) -> str:
         return f"{self.person}: {self.started_at}"

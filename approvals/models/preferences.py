@@ -1,4 +1,4 @@
-"""What people choose for themselves, and what administrators choose for a tool."""
+"""People's preferences, and administrators' settings of tools."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.db.canonical_name import CanonicalNameField
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import CanonicalNameField, ExactJSONField
 from approvals.states import Control, Priority, Width
 
 User = settings.AUTH_USER_MODEL
 
-#: The longest time, in seconds, that a page holds a decision so that it can be undone.
+#: Maximum time, in seconds, that a page holds a decision so that it can be undone.
 MAX_HOLD = 30
 
 
 class Theme(models.TextChoices):
-    """The colours of the pages; SYSTEM follows the device."""
+    """The colors of the pages; SYSTEM follows the device."""
 
     SYSTEM = "system", _("As the device")
     LIGHT = "light", _("Light")
@@ -36,39 +35,54 @@ class Density(models.TextChoices):
 
 
 class Preferences(models.Model):
-    """How the pages look and work for one person. Without a row, the defaults apply."""
+    """Display and behavior of the pages for one person. Without a row, the defaults apply."""
 
-    person = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="preferences")
+    person = models.OneToOneField(
+        User, on_delete=models.CASCADE, primary_key=True, related_name="preferences"
+    )
     theme = models.CharField(max_length=6, choices=Theme, default=Theme.SYSTEM)
-    density = models.CharField(max_length=11, choices=Density, default=Density.COMFORTABLE)
-    #: A code of HITL_LANGUAGES; empty for LANGUAGE_CODE, and so is one that is no longer offered.
-    language = models.CharField(_("language"), max_length=20, blank=True, default="", db_default="")
+    density = models.CharField(
+        max_length=11, choices=Density, default=Density.COMFORTABLE
+    )
+    #: A code in HITL_LANGUAGES; if empty or no longer offered, LANGUAGE_CODE applies.
+    language = models.CharField(
+        _("language"), max_length=20, blank=True, default="", db_default=""
+    )
     split = models.BooleanField(_("show the request beside the list"), default=True)
-    open_next = models.BooleanField(_("open the next request after a decision"), default=True)
+    open_next = models.BooleanField(
+        _("open the next request after a decision"), default=True
+    )
     shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
     hold_seconds = models.PositiveSmallIntegerField(
         _("hold my decisions for (seconds)"),
         default=0,
-        help_text=_("You can undo a decision for as long. 0 sends it at once. Critical requests are never held."),
+        help_text=_(
+            "You can undo a decision for as long. 0 sends it at once. Critical requests are never held."
+        ),
     )
-    #: How many decisions a day the person wants to make at most; shown and never enforced, null for none.
-    daily_budget = models.PositiveSmallIntegerField(_("decisions a day"), null=True, blank=True)
-    #: Of which notifications the person wants none, as `channel:kind`, such as `mail:question`.
+    #: The person's own maximum of decisions per day; displayed, never enforced; null for none.
+    daily_budget = models.PositiveSmallIntegerField(
+        _("decisions a day"), null=True, blank=True
+    )
+    #: Muted notifications, as `channel:kind`, such as `mail:question`.
     muted = ExactJSONField(default=list)
     #: Messages wait between these times of day in `time_zone`, except about critical requests. Both or neither are set.
     quiet_from = models.TimeField(_("from"), null=True, blank=True)
     quiet_until = models.TimeField(_("until"), null=True, blank=True)
-    #: In which times are shown, and quiet hours counted; empty for TIME_ZONE.
+    #: The time zone of displayed times and quiet hours; empty for TIME_ZONE.
     time_zone = models.CharField(_("time zone"), max_length=64, blank=True, default="")
-    #: Whether this administrator has closed the checklist of the first run.
+    #: Whether this administrator has closed the first-run checklist.
     setup_dismissed = models.BooleanField(default=False)
 
     class Meta:
         verbose_name_plural = "preferences"
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(hold_seconds__lte=MAX_HOLD), name="preferences_hold_seconds"),
             models.CheckConstraint(
-                condition=Q(quiet_from=None, quiet_until=None) | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                condition=Q(hold_seconds__lte=MAX_HOLD), name="preferences_hold_seconds"
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_from=None, quiet_until=None)
+                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
                 name="preferences_quiet_hours",
             ),
         ]
@@ -85,42 +99,59 @@ class ListPage(models.TextChoices):
 
 
 class SavedView(models.Model):
-    """A named view of a list: its filters as a query string. A shared view is shown to everyone who may see the list."""
+    """A named view of a list: its filters as a query string. A shared view is visible to everyone who may see the list."""
 
-    page = models.CharField(max_length=5, choices=ListPage, default=ListPage.INBOX, db_default=ListPage.INBOX)
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_views")
+    page = models.CharField(
+        max_length=5,
+        choices=ListPage,
+        default=ListPage.INBOX,
+        db_default=ListPage.INBOX,
+    )
+    owner = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="saved_views"
+    )
     name = models.CharField(max_length=60)
     query = models.CharField(max_length=2_000)
     shared = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["owner", "page", "name"], name="saved_view_of_page")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["owner", "page", "name"], name="saved_view_of_page"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
 
 
 class Snooze(models.Model):
-    """Hides a request from one person's own inbox until a moment, or until someone else does something with it."""
+    """Hides a request from one person's inbox until a moment, or until someone else acts on it."""
 
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
-    request = models.ForeignKey("approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+")
+    request = models.ForeignKey(
+        "approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+"
+    )
     until = models.DateTimeField()
     until_reply = models.BooleanField(default=False)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["person", "request"], name="snooze_once")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["person", "request"], name="snooze_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.person}: {self.request_id}"
 
 
 class PrioritySettings(models.Model):
-    """How requests of one priority are decided. Without a row, nothing is special about the priority."""
+    """Decision settings of one priority. Without a row, the defaults apply."""
 
     priority = models.CharField(max_length=8, choices=Priority, primary_key=True)
-    reason_required = models.BooleanField(_("a rejection needs a message"), default=False)
+    reason_required = models.BooleanField(
+        _("a rejection needs a message"), default=False
+    )
 
     class Meta:
         verbose_name_plural = "priority settings"
@@ -130,29 +161,44 @@ class PrioritySettings(models.Model):
 
 
 class ToolSettings(models.Model):
-    """How requests of one tool are shown and decided. Without a row, nothing is special about the tool."""
+    """Display and decision settings of one tool. Without a row, the defaults apply."""
 
-    #: In its canonical form: settings hold for every spelling.
+    #: In canonical form: settings hold for every spelling.
     tool_name = CanonicalNameField(max_length=100, unique=True)
     #: JSON pointers into the input, most important first.
     key_fields = ExactJSONField(default=list)
-    reason_required = models.BooleanField(_("a rejection needs a message"), default=False)
-    min_priority = models.CharField(_("priority at least"), max_length=8, choices=Priority, blank=True)
-    #: What people do not see of the input: JSON pointers, in which `*` is any member, and names of fields at any place.
+    reason_required = models.BooleanField(
+        _("a rejection needs a message"), default=False
+    )
+    min_priority = models.CharField(
+        _("priority at least"), max_length=8, choices=Priority, blank=True
+    )
+    #: Hidden parts of the input: JSON pointers, in which `*` is any member, and names of fields at any depth.
     secret_fields = ExactJSONField(default=list, null=True)
-    #: Texts that are offered as the message to the agent.
+    #: Suggested texts for the message to the agent.
     prepared_answers = ExactJSONField(default=list)
-    #: The limits of grants for this tool; null means no limit but those of every tool (`approvals.policy.grants`).
+    #: The limits of grants for this tool; null means only the general limits (`approvals.policy.grants`).
     grant_seconds = models.PositiveIntegerField(_("longest grant"), null=True)
     grant_uses = models.PositiveIntegerField(_("most uses of a grant"), null=True)
-    grant_width = models.PositiveSmallIntegerField(_("widest grant"), choices=Width, null=True)
+    grant_width = models.PositiveSmallIntegerField(
+        _("widest grant"), choices=Width, null=True
+    )
     no_grants = models.BooleanField(_("never grant"), default=False, db_default=False)
-    #: Who decides its approvals, besides those who may decide; empty for no one else.
-    control = models.CharField(_("who decides"), max_length=9, choices=Control, blank=True, default="", db_default="")
+    #: Control over its approvals, in addition to the right to decide; empty for none.
+    control = models.CharField(
+        _("who decides"),
+        max_length=9,
+        choices=Control,
+        blank=True,
+        default="",
+        db_default="",
+    )
 
     class Meta:
         verbose_name_plural = "tool settings"
-        permissions: ClassVar = [("administer", "Can manage people, keys, webhooks, rules and tools")]
+        permissions: ClassVar = [
+            ("administer", "Can manage people, keys, webhooks, rules and tools")
+        ]
 
     def __str__(self) -> str:
         return str(self.tool_name)

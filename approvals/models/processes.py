@@ -26,7 +26,7 @@ class Worker(models.Model):
     kind = models.CharField(max_length=6, choices=WorkerKind)
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField(db_index=True)
-    #: How many turns it runs.
+    #: The number of its running turns.
     running = models.PositiveIntegerField(default=0)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""The browsers that people are notified on."""
+"""Browsers that notify people."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from django.utils import timezone
 class PushSubscription(models.Model):
     """One browser of a person, which its push service reaches at `endpoint` (RFC 8030).
 
-    `p256dh` and `auth` are the browser's keys (RFC 8291), in base64url. The session is the one that subscribed: when it
-    ends, the browser gets nothing more.
+    `p256dh` and `auth` are the browser's keys (RFC 8291), in base64url. `session` is the subscribing one: when it ends, so do
+    notifications.
     """
 
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="push_subscriptions")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="push_subscriptions",
+    )
     endpoint = models.CharField(max_length=500, unique=True)
     p256dh = models.CharField(max_length=100)
     auth = models.CharField(max_length=40)

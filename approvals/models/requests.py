@@ -1,27 +1,43 @@
-"""Workflows, requests and decisions. Only `approvals.actions` writes their rows."""
+"""Workflows and requests. Only `approvals.actions` writes their rows."""
 
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils import timezone
 
 from approvals.db.canonical_json import utc
-from approvals.db.canonical_name import CanonicalNameField
-from approvals.db.json_field import ExactJSONField
-from approvals.models.actors import RecordedActor
+from approvals.db.fields import CanonicalNameField, ExactJSONField
 from approvals.models.indexes import OF_REQUESTS
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.states import ENDED, ORIGINS, Control, Door, Kind, Priority, Status, Verdict, WorkflowState
+from approvals.states import (
+    ASKS,
+    ENDED,
+    ORIGINS,
+    Control,
+    Kind,
+    Priority,
+    Status,
+    WorkflowState,
+)
 
 User = settings.AUTH_USER_MODEL
 
 SUSPENDED = Q(state="suspended")
+
+_NO_ID = uuid.UUID(int=0)
+
+
+@lru_cache
+def _page_of_no_request(prefix: str) -> str:
+    """Return the page address of _NO_ID below this prefix, to be reused because Django searches all URL patterns for it."""
+    return reverse("approvals:request", args=[_NO_ID])
 
 
 class Workflow(models.Model):
@@ -34,27 +50,45 @@ class Workflow(models.Model):
     agent = models.CharField(max_length=100, blank=True)
     thread_id = models.CharField(max_length=200, blank=True)
     thread_url = models.CharField(max_length=500, blank=True)
-    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
-    state = models.CharField(max_length=12, choices=WorkflowState, default=WorkflowState.RUNNING)
+    owner = models.ForeignKey(
+        User, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    state = models.CharField(
+        max_length=12, choices=WorkflowState, default=WorkflowState.RUNNING
+    )
     open_count = models.PositiveIntegerField(default=0)
-    #: The smallest `urgency` of the waiting requests, and since when the workflow waits; set while it is suspended.
+    #: The smallest `urgency` of the pending requests, and the start of the suspension; set while it is suspended.
     urgency = models.PositiveSmallIntegerField(null=True)
     suspended_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
-    #: The title that the reader may see. Without a default, so that only `queries.workflows_for` can show one.
+    #: The title, if the reader may see it. Without a default, so that only `queries.workflows_for` can show one.
     shown_title: str
-    #: The latest requests that the reader may see, where `queries.workflow_list.with_steps` has read them; latest first.
+    #: The latest requests that the reader may see, latest first, set by `queries.workflow_list.with_steps`.
     steps: list[ApprovalRequest]
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")
+        ]
         indexes: ClassVar = [
-            models.Index(fields=["urgency", "suspended_at", "id"], name="workflow_suspended", condition=SUSPENDED),
-            models.Index(fields=["owner"], name="workflow_owner_suspended", condition=SUSPENDED),
-            models.Index(fields=["-ended_at", "-id"], name="workflow_over", condition=Q(ended_at__isnull=False)),
-            models.Index(fields=["owner", "-ended_at", "-id"], name="workflow_owner_ended"),
-            # Clients name a workflow or a thread without its scope: lists of requests are filtered by them.
+            models.Index(
+                fields=["urgency", "suspended_at", "id"],
+                name="workflow_suspended",
+                condition=SUSPENDED,
+            ),
+            models.Index(
+                fields=["owner"], name="workflow_owner_suspended", condition=SUSPENDED
+            ),
+            models.Index(
+                fields=["-ended_at", "-id"],
+                name="workflow_over",
+                condition=Q(ended_at__isnull=False),
+            ),
+            models.Index(
+                fields=["owner", "-ended_at", "-id"], name="workflow_owner_ended"
+            ),
+            # Clients name a workflow or a thread without its scope, and lists of requests are filtered by them.
             models.Index(fields=["key"], name="workflow_key"),
             models.Index(fields=["thread_id"], name="workflow_thread"),
         ]
@@ -71,7 +105,7 @@ class Workflow(models.Model):
 
     @property
     def origin(self) -> str:
-        """The name of its source for people."""
+        """The label of its source."""
         return str(ORIGINS.get(self.source, self.source))
 
 
@@ -79,8 +113,10 @@ class ApprovalRequest(models.Model):
     """A request to people. Only its status and times, its priority, assignee, claim, taker and proposal ever change."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # Foreign keys have no index of their own: others begin with these columns.
-    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests", db_index=False)
+    # Foreign keys have no index of their own: other indexes begin with these columns.
+    workflow = models.ForeignKey(
+        Workflow, on_delete=models.PROTECT, related_name="requests", db_index=False
+    )
     scope = models.CharField(max_length=64)
     #: Copied from the workflow, for the indexes.
     agent = models.CharField(max_length=100, blank=True)
@@ -88,44 +124,47 @@ class ApprovalRequest(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     title = models.CharField(max_length=200)
     message = models.TextField(blank=True)
-    #: As the agent writes it, and as it is compared.
+    #: In the agent's spelling, and in canonical form for comparisons.
     tool_name = models.CharField(max_length=100, blank=True)
-    canonical_tool = CanonicalNameField(max_length=100, null=True)  # nullable, so no table is rebuilt
+    canonical_tool = CanonicalNameField(
+        max_length=100, null=True
+    )  # nullable, so no table is rebuilt
     tool_call_id = models.CharField(max_length=200, null=True)  # noqa: DJ001 - null means "no call"; nulls never collide
     attempt = models.PositiveIntegerField(default=1)
     input = ExactJSONField(default=dict)
-    #: The digest of its input and files (`approvals.db.input_digest`), and the salt in it: empty if nothing is hidden, null for
-    #: requests from before there were salts.
+    #: The digest of its input and files (`approvals.asking.digests`), and the salt in it: empty if nothing is hidden.
     input_digest = models.CharField(max_length=71)
     digest_salt = models.CharField(max_length=32, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
-    #: By what equal inputs with equal files are found (`approvals.asking.digests`), shown to no one; null for requests from
-    #: before this column, which are equal to none.
+    #: Identifies equal inputs with equal files (`approvals.asking.digests`), never displayed.
     input_fingerprint = models.CharField(max_length=64, null=True)  # noqa: DJ001 - as above
-    #: The JSON pointer to its amount, the first key field of the tool that was a number; null means `/amount`.
+    #: The JSON pointer to its amount, the tool's first numeric key field; null means `/amount`.
     amount_pointer = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
-    #: That amount, for the limits of scopes; null if there is none, or for requests from before this column.
+    #: That amount, for the limits of scopes; null if there is none.
     amount = models.FloatField(null=True)
-    #: The scopes that fit it, of those up to the id `scoped_upto`; null if none fits, or if none was compared yet.
+    #: The matching scopes among those with ids up to `scoped_upto`; null if none matches, or none was compared yet.
     scope_set = models.ForeignKey(
-        "approvals.ScopeSet", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+        "approvals.ScopeSet",
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        db_index=False,
     )
     scoped_upto = models.PositiveBigIntegerField(null=True)
-    #: Who decides it, as its tool's settings said when it was asked; null for anyone who may decide.
+    #: The tool's control over approvals when the request was made; null for none.
     control = models.CharField(max_length=9, choices=Control, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
-    #: On which terms it is decided (`approvals.policy.terms`), as the rule says that it was asked under; null for none.
-    #: Advice can ask for more votes.
+    #: The terms on which it is decided (`approvals.policy.terms`), from its rule; null for none. Advice can add votes.
     terms = ExactJSONField(null=True)
-    #: The changed input that people vote on, with its `digest` and `salt` and who proposed it, `by`; null while they vote on the
-    #: asked one.
+    #: The changed input that people vote on, with its `digest`, `salt` and proposer (`by`); null while they vote on the original
+    #: input.
     proposal = ExactJSONField(null=True)
-    #: The version of the policy that it was asked under, and the name of the rule that fitted; null if there was none.
+    #: The policy version and the name of the matching rule when it was made; null if there was none.
     policy_version = models.PositiveIntegerField(null=True)
     rule = models.CharField(max_length=100, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
-    #: The names of further rules on whose terms it is decided, because none was certain to match; null if there are none.
+    #: Further rules whose terms apply, because none was certain to match; null if there are none.
     other_rules = ExactJSONField(null=True)
-    #: The priority that it was asked with; null unless that rule or advice has raised it.
+    #: The original priority; null unless a rule or advice has raised it.
     asked_priority = models.CharField(max_length=8, choices=Priority, null=True)  # noqa: DJ001 - as above
-    #: The earlier request whose rejection by a person is its own too; null if it was not asked again unchanged.
+    #: The earlier request whose rejection by a person also answers this one; null for other requests.
     repeats = models.UUIDField(null=True)
     response_schema = ExactJSONField(null=True)
     options = ExactJSONField(default=list)
@@ -145,59 +184,61 @@ class ApprovalRequest(models.Model):
     has_default = models.BooleanField(default=False)
     default_response = ExactJSONField(null=True)
     source_url = models.CharField(max_length=500, blank=True)
-    #: Where the outcome is posted to, besides the registered webhooks.
+    #: Receives the outcome by POST, besides the registered webhooks.
     callback_url = models.CharField(max_length=500, blank=True)
-    #: The Idempotency-Key of the client; null without one.
+    #: The client's Idempotency-Key; null without one.
     idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
-    #: Digest of everything that the client sent, shown to no one; empty for requests from before this column.
+    #: Digest of everything that the client sent, never displayed; may be empty.
     ask_digest = models.CharField(max_length=71, blank=True)
-    requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
-    #: Who made the key that asked, if that is someone else: they count as a requester where requesters may not decide.
+    requested_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    #: The creator of its key, if that is someone else: they count as a requester where requesters may not decide.
     key_made_by_id = models.BigIntegerField(null=True)
-    assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
+    assigned_to = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     created_at = models.DateTimeField(default=timezone.now)
     changed_at = models.DateTimeField(default=timezone.now)
-    #: Who has claimed it. A claim lapses (`approvals.access.assignees`) and binds no one.
-    claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
+    #: The user with the claim. A claim lapses (`approvals.access.assignees`) and binds no one.
+    claimed_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     claimed_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     claimed_at = models.DateTimeField(null=True)
-    #: When someone last claimed it, assigned it, commented on it or resumed from it.
+    #: The last claim, assignment, comment or resume.
     touched_at = models.DateTimeField(null=True)
-    #: The one call that has taken the decision, of equal calls without ids of their own: its random name, who it was in words
-    #: for people, and when. Empty while no call has taken it; null where the call has an id, which is then what counts.
+    #: The one call that has consumed the decision, among equal calls without ids of their own: its random name, its description
+    #: for people, and the time. Empty until a call consumes it; null for a call with an id, which identifies it instead.
     taker = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     taken_by = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - as above
     taken_at = models.DateTimeField(null=True)
-    #: Where its schema and the settings of its tool say that something is secret: JSON pointers, and names of fields.
+    #: The secrets according to its schema and its tool's settings: JSON pointers, and names of fields.
     secrets = ExactJSONField(null=True)
-    #: How many words there are to read before deciding; null if they were not counted yet.
+    #: The number of words to read before deciding; null if not counted yet.
     words = models.PositiveIntegerField(null=True)
-    #: Since when no one, or no one but superusers, may decide it, as administrators were told; null if someone may.
+    #: When administrators were notified that no one, or only superusers, may decide it; null if someone may.
     undecidable_since = models.DateTimeField(null=True)
-    #: How much advice it has; null for none.
+    #: The number of pieces of advice; null for none.
     advised = models.PositiveSmallIntegerField(null=True)
-    #: The beginnings of input, message and context, where `queries.request_list.listed` has annotated them.
+    #: The beginnings of input, message and context, annotated by `queries.request_list.listed`.
     gist: str = ""
     opening: str = ""
     surroundings: str | None = ""
-    #: The schema of the input as text, if it is short and knows formats, where `queries.described` was annotated.
+    #: The schema of the input as text, if it is short and contains formats, annotated by `queries.described`.
     described: str = ""
-    #: The input if it is short, where `queries.audit.subjects_of` has annotated it.
+    #: The input if it is short, annotated by `queries.audit.subjects_of`.
     short_input: str = ""
-    #: Whether someone rejected it, and no rule, where `queries.policy.grants.preview` has annotated it.
+    #: Whether a person rejected it, not a rule, annotated by `queries.policy.grants.preview`.
     refused: bool = False
-    #: The length of the large columns, where `api.feed` has annotated it.
+    #: The length of the large columns, annotated by `api.feed`.
     size: int = 0
-    #: The body of the audit entry with the result of its call, where `queries.requests.with_report` has annotated it.
+    #: The body of the audit entry with the result of its call, annotated by `queries.requests.with_report`.
     report: str | None = None
-    #: The display names of who decided it and of who works on it, where `queries.requests.with_names` has annotated them.
+    #: The display names of its decider and claimant, annotated by `queries.requests.with_names`.
     decided_display: str | None = None
     claimed_display: str | None = None
-    #: Whether this is a copy with its secrets masked (`approvals.asking.secrets`), which must never be stored.
-    is_masked: bool = False
-    #: Whether something is masked in that copy.
-    hides: bool = False
 
     class Meta:
         permissions: ClassVar = [
@@ -217,7 +258,9 @@ class ApprovalRequest(models.Model):
                 name="request_of_key",
                 condition=Q(idempotency_key__isnull=False),
             ),
-            models.CheckConstraint(condition=Q(status__in=Status.values), name="request_status_known"),
+            models.CheckConstraint(
+                condition=Q(status__in=Status.values), name="request_status_known"
+            ),
         ]
         indexes: ClassVar = OF_REQUESTS
 
@@ -225,11 +268,13 @@ class ApprovalRequest(models.Model):
         return self.title
 
     def get_absolute_url(self) -> str:
-        return reverse("approvals:request", args=[self.pk])
+        return _page_of_no_request(get_script_prefix()).replace(
+            str(_NO_ID), str(self.pk)
+        )
 
     @property
     def public_url(self) -> str:
-        """The full address of its page, from PUBLIC_URL and never from the headers of a client."""
+        """The full address of its page, based on PUBLIC_URL and never on a client's headers."""
         return settings.PUBLIC_URL + self.get_absolute_url()
 
     @property
@@ -238,87 +283,56 @@ class ApprovalRequest(models.Model):
 
     @property
     def runners(self) -> frozenset[int]:
-        """The ids of the people who run the agent: who asked, and who owns the work."""
+        """The ids of the people who run the agent: the requester, and the owner of the workflow."""
         return frozenset({self.requested_by_id, self.workflow.owner_id})
 
     @property
     def interested(self) -> frozenset[int]:
-        """The ids of the people who may not decide where someone else has to: also who made the key that asked."""
-        return self.runners if self.key_made_by_id is None else self.runners | {self.key_made_by_id}
+        """The ids of the people who may not decide under four eyes: the runners, and the creator of the key."""
+        return (
+            self.runners
+            if self.key_made_by_id is None
+            else self.runners | {self.key_made_by_id}
+        )
 
     @property
     def voted_digest(self) -> str:
-        """The digest of the input that a decision is about, which pages show and send back: of the proposal, if there is one."""
+        """The digest of the input being decided, which pages show and send back: that of the proposal, if there is one."""
         return str(self.proposal["digest"]) if self.proposal else self.input_digest
 
     @property
+    def voted_input(self) -> Any:
+        """The input that is decided now: the proposed one while people vote on it."""
+        return self.proposal["input"] if self.proposal and self.pending else self.input
+
+    @property
+    def takes_votes(self) -> bool:
+        """Whether it is decided by votes."""
+        return (
+            self.kind not in ASKS
+            and bool(self.terms)
+            and bool(self.terms.get("stages"))
+        )
+
+    @property
     def halted(self) -> bool:
-        """Whether no one decided before the deadline, and its terms (`approvals.policy.terms`) then stop the run."""
-        return self.status == Status.EXPIRED and bool(self.terms) and self.terms.get("on_expire") == "halt"
+        """Whether it expired and its terms (`approvals.policy.terms`) then stop the run."""
+        return (
+            self.status == Status.EXPIRED
+            and bool(self.terms)
+            and self.terms.get("on_expire") == "halt"
+        )
 
     @property
     def taken(self) -> str:
-        """Which call has taken the decision, and when; empty if none has."""
+        """The call that has consumed the decision, and the time; empty if none has."""
         return f"{self.taken_by}, at {utc(self.taken_at)}" if self.taken_at else ""
 
     @property
     def chooses(self) -> bool:
-        """Whether the answer is a choice in the shape of `approvals.asking.answers`, not in the client's own schema."""
-        return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
-
-
-class Decision(models.Model):
-    """How a request ended: exactly one row per ended request, never changed."""
-
-    request = models.OneToOneField(
-        ApprovalRequest, on_delete=models.DO_NOTHING, db_constraint=False, related_name="decision", editable=False
-    )
-    verdict = models.CharField(max_length=8, choices=Verdict)
-    #: Null if the deadline or the system decided. A plain number, so that the deletion of a user does not reach it.
-    by_id = models.BigIntegerField(null=True)
-    by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
-    via = models.CharField(max_length=20)
-    comment = models.TextField(blank=True)
-    edited_input = ExactJSONField(null=True)
-    #: The digest of the input that may run, empty unless approved, and its salt, as those of the request.
-    approved_digest = models.CharField(max_length=71, blank=True)
-    digest_salt = models.CharField(max_length=32, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
-    answer = ExactJSONField(null=True)
-    decided_at = models.DateTimeField()
-    #: The grant by which it was approved, and which use of it this was; null if a person decided.
-    grant = models.ForeignKey(
-        "approvals.Grant", on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
-    )
-    grant_use = models.PositiveIntegerField(null=True)
-    #: Whether one person decided what the terms leave to several; null if not.
-    break_glass = models.BooleanField(null=True)
-    #: For whom it was decided, by someone who could do so only in their absence; null if for no one else.
-    for_id = models.BigIntegerField(null=True)
-    for_name = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - null means "for no one else"
-    #: How many parts of what was approved were never in view on the page; null where no page showed it.
-    unseen = models.PositiveIntegerField(null=True)
-
-    class Meta:
-        indexes: ClassVar = [
-            models.Index(fields=["grant", "-grant_use"], name="decision_by_grant", condition=Q(grant__isnull=False)),
-            models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by"),
-            models.Index(fields=["-decided_at", "-id"], name="decision_age"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.get_verdict_display()} by {self.by_name or 'no one'}"
-
-    @property
-    def by_rule(self) -> bool:
-        """Whether a rule of the policy decided, and no one was asked."""
-        return self.via == Door.RULE
-
-    @property
-    def actor(self) -> RecordedActor | None:
-        """Who decided, as recorded; None if the deadline or the system did."""
-        return None if self.by_id is None else RecordedActor(self.by_id, self.by_name)
-
-    @property
-    def door(self) -> str:
-        """The name of `via` for people."""
-        return str(Door(self.via).label) if self.via in Door.values else self.via
+        """Whether the answer is a choice in the form of `approvals.asking.answers`, not in the client's own schema."""
+        return (
+            self.kind == Kind.QUESTION
+            and bool(self.options)
+            and self.response_schema is None
+        )

@@ -1,4 +1,4 @@
-"""Resuming runs that wait outside Pausepoint: the stored state of a framework, and who has taken the resume."""
+"""Resuming runs outside Pausepoint: the stored state of a framework, and the holder of the resume lease."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from django.db.models import Q
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.models.requests import ApprovalRequest
 
-#: Characters of the name of a worker, which follows that of the key in `holder`.
+#: Maximum length of a worker's name, which follows the key's in `holder`.
 MAX_WORKER = 100
 
 
 class ResumeState(models.Model):
-    """What a framework continues a run from, encrypted (`approvals.asking.resume_states`); empty once it was erased."""
+    """The encrypted state from which a framework resumes a run (`approvals.asking.resume_states`); empty once erased."""
 
     request = models.OneToOneField(
-        ApprovalRequest, on_delete=models.PROTECT, primary_key=True, related_name="+", editable=False
+        ApprovalRequest,
+        on_delete=models.PROTECT,
+        primary_key=True,
+        related_name="+",
+        editable=False,
     )
     sealed = models.TextField(blank=True)
 
@@ -27,18 +31,22 @@ class ResumeState(models.Model):
 
 
 class Resumption(models.Model):
-    """Who resumes the run behind a request: at most one holder at a time, until one of them completes.
+    """The resume lease of the run behind a request: at most one holder at a time, until one of them completes.
 
-    While someone holds it, `leased_until` is set. `lost_by` and `lost_at` are of the last lease that ended by itself.
+    `leased_until` is set while someone holds it. `lost_by` and `lost_at` describe the last lease that expired.
     """
 
     request = models.OneToOneField(
-        ApprovalRequest, on_delete=models.PROTECT, primary_key=True, related_name="+", editable=False
+        ApprovalRequest,
+        on_delete=models.PROTECT,
+        primary_key=True,
+        related_name="+",
+        editable=False,
     )
-    #: SHA-256 of the token of the last holder; empty after they gave it back.
+    #: SHA-256 of the last holder's token; empty after a release.
     token_digest = models.CharField(max_length=64, blank=True)
     holder = models.CharField(max_length=MAX_ACTOR_NAME + MAX_WORKER + 3, blank=True)
-    #: How many times it was claimed.
+    #: The number of claims.
     attempt = models.PositiveIntegerField(default=0)
     taken_at = models.DateTimeField(null=True)
     leased_until = models.DateTimeField(null=True)
@@ -48,7 +56,11 @@ class Resumption(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(fields=["leased_until"], name="resumption_lease", condition=Q(leased_until__isnull=False))
+            models.Index(
+                fields=["leased_until"],
+                name="resumption_lease",
+                condition=Q(leased_until__isnull=False),
+            )
         ]
 
     def __str__(self) -> str:
@@ -60,5 +72,5 @@ class Resumption(models.Model):
 
     @property
     def held(self) -> bool:
-        """Whether someone holds it, or held it until a moment ago: the sweep notes the end of a lease."""
+        """Whether someone holds it, or did until a moment ago: the sweep records the end of a lease."""
         return self.leased_until is not None

@@ -1,4 +1,4 @@
-"""The text by which requests are found (`approvals.queries.search` has the queries)."""
+"""The search text of requests (`approvals.queries.search` has the queries)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from django.db import models
 class SearchText(models.Model):
     """The searchable text of a request, its comments and its decision.
 
-    It is written in the transaction of what it repeats. On SQLite triggers maintain an FTS5 index over it, on PostgreSQL a
-    GIN index covers its `tsvector`, which is not stored in the row.
+    It is written in the transaction of its sources. On SQLite triggers maintain an FTS5 index over it, on PostgreSQL a GIN index
+    covers its `tsvector`, which is not stored in the row.
     """
 
-    request = models.OneToOneField("approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+")
+    request = models.OneToOneField(
+        "approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+"
+    )
     words = models.TextField()
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Who is notified of events: webhooks with their secrets, and rules for people. Edited in the settings and the admin."""
+"""Subscriptions to events: webhooks with their secrets, and notification rules. Edited in the settings and the admin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals.addresses import RefusedAddress, parse_destination
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 from approvals.models.push import PushSubscription
 from approvals.states import Priority, Route
 
@@ -21,22 +21,29 @@ User = settings.AUTH_USER_MODEL
 
 
 def check_address(url: str) -> None:
-    """ValidationError unless a webhook may be sent there."""
+    """Raise ValidationError unless a webhook may be sent to this address."""
     try:
         parse_destination(url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
     except RefusedAddress as error:
-        raise ValidationError(_("The address %(problem)s."), params={"problem": error}) from error
+        raise ValidationError(
+            _("The address %(problem)s."), params={"problem": error}
+        ) from error
 
 
 class WebhookEndpoint(models.Model):
     """An address that gets the events of every workflow, signed with its own secrets."""
 
-    name = models.CharField(max_length=100, help_text=_("The application behind this URL, such as “billing”."))
+    name = models.CharField(
+        max_length=100,
+        help_text=_("The application behind this URL, such as “billing”."),
+    )
     url = models.CharField(_("address"), max_length=500, validators=[check_address])
     events = ExactJSONField(default=list)
     include_payload = models.BooleanField(
         default=False,
-        help_text=_("Also send inputs, comments, answers and edited inputs. The receiver can read them."),
+        help_text=_(
+            "Also send inputs, comments, answers and edited inputs. The receiver can read them."
+        ),
     )
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -46,14 +53,21 @@ class WebhookEndpoint(models.Model):
 
 
 class SigningSecret(models.Model):
-    """A secret that signs webhooks. At most two of one owner are valid at a time; the newest does not expire.
+    """A signing secret of webhooks. An owner has at most two valid ones; the newest does not expire.
 
-    The secret itself is not stored: it is derived from `nonce` and SECRET_KEY. `fingerprint` shows whether SECRET_KEY has
-    changed since.
+    The secret itself is not stored: it is derived from `nonce` and SECRET_KEY. `fingerprint` shows whether SECRET_KEY has changed
+    since.
     """
 
-    endpoint = models.ForeignKey(WebhookEndpoint, on_delete=models.CASCADE, null=True, related_name="secrets")
-    api_key = models.ForeignKey("approvals.ApiKey", on_delete=models.CASCADE, null=True, related_name="webhook_secrets")
+    endpoint = models.ForeignKey(
+        WebhookEndpoint, on_delete=models.CASCADE, null=True, related_name="secrets"
+    )
+    api_key = models.ForeignKey(
+        "approvals.ApiKey",
+        on_delete=models.CASCADE,
+        null=True,
+        related_name="webhook_secrets",
+    )
     nonce = models.CharField(max_length=64, unique=True)
     fingerprint = models.CharField(max_length=16)
     created_at = models.DateTimeField(default=timezone.now)
@@ -75,24 +89,35 @@ class SigningSecret(models.Model):
 class NotificationRule(models.Model):
     """Notifies a person, or each member of a group, of new requests, by mail or in a chat channel."""
 
-    person = models.ForeignKey(User, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
-    group = models.ForeignKey("auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    person = models.ForeignKey(
+        User, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    group = models.ForeignKey(
+        "auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
     route = models.CharField(max_length=5, choices=Route, default=Route.MAIL)
     slack_url = models.CharField(
         _("Slack address"),
         max_length=500,
         blank=True,
         validators=[check_address],
-        help_text=_("An incoming webhook of Slack or a compatible service. Anyone who knows the URL can post there."),
+        help_text=_(
+            "An incoming webhook of Slack or a compatible service. Anyone who knows the URL can post there."
+        ),
     )
-    min_priority = models.CharField(_("from priority"), max_length=8, choices=Priority, default=Priority.NORMAL)
-    tool_name = models.CharField(_("tool"), max_length=100, blank=True, help_text=_("Leave empty for all tools."))
+    min_priority = models.CharField(
+        _("from priority"), max_length=8, choices=Priority, default=Priority.NORMAL
+    )
+    tool_name = models.CharField(
+        _("tool"), max_length=100, blank=True, help_text=_("Leave empty for all tools.")
+    )
     active = models.BooleanField(default=True)
 
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=Q(person__isnull=False, group__isnull=True) | Q(person__isnull=True, group__isnull=False),
+                condition=Q(person__isnull=False, group__isnull=True)
+                | Q(person__isnull=True, group__isnull=False),
                 name="notification_rule_one_audience",
                 violation_error_message=_("Choose a person or a group, one of them."),
             )
@@ -100,28 +125,43 @@ class NotificationRule(models.Model):
 
     def __str__(self) -> str:
         to = self.person or self.group
-        return gettext("%(route)s to %(person)s") % {"route": self.get_route_display(), "person": to}
+        return gettext("%(route)s to %(person)s") % {
+            "route": self.get_route_display(),
+            "person": to,
+        }
 
     def clean(self) -> None:
-        """Check that only a rule for Slack has an address, and that there is a mail server for one for mail."""
+        """Check that only Slack rules have an address, and that mail rules have a mail server."""
         if (self.route == Route.SLACK) != bool(self.slack_url):
             needed = _("Enter the Slack address, or choose another route.")
             unused = _("Remove the Slack address, or choose Slack as the route.")
-            raise ValidationError({"slack_url": needed if self.route == Route.SLACK else unused})
+            raise ValidationError(
+                {"slack_url": needed if self.route == Route.SLACK else unused}
+            )
         if self.route == Route.MAIL and not settings.HITL_MAIL:
-            raise ValidationError({"route": _("No e-mail can be sent because EMAIL_HOST is not set.")})
+            raise ValidationError(
+                {"route": _("No e-mail can be sent because EMAIL_HOST is not set.")}
+            )
 
 
 def told() -> tuple[models.QuerySet[Any], ...]:
-    """Return the rows for which people are notified of new requests."""
+    """Return the querysets whose rows notify people of new requests."""
     return NotificationRule.objects.filter(active=True), PushSubscription.objects.all()
 
 
 def subscribers() -> models.QuerySet[Any, tuple[int | None, str, list[str]]]:
-    """Return ids, addresses and event names of the active webhooks; and a row without an id if anyone is notified."""
-    nobody = Value(None, models.BigIntegerField()), Value(""), Value([], ExactJSONField())
-    webhooks = WebhookEndpoint.objects.filter(active=True).values_list("pk", "url", "events")
-    return webhooks.union(*(rows.values_list(*nobody) for rows in told())).order_by("pk")
+    """Return ids, addresses and event names of the active webhooks, and a row without an id if anyone is notified."""
+    nobody = (
+        Value(None, models.BigIntegerField()),
+        Value(""),
+        Value([], ExactJSONField()),
+    )
+    webhooks = WebhookEndpoint.objects.filter(active=True).values_list(
+        "pk", "url", "events"
+    )
+    return webhooks.union(*(rows.values_list(*nobody) for rows in told())).order_by(
+        "pk"
+    )
 
 
 def heard() -> models.Expression:
@@ -133,7 +173,7 @@ def heard() -> models.Expression:
 
 
 class LastNotice(models.Model):
-    """When someone was last notified, so that many requests become one message. `recipient` is an outbox target."""
+    """The last notification of a recipient, used to merge many requests into one message. `recipient` is an outbox target."""
 
     recipient = models.CharField(max_length=40, unique=True)
     at = models.DateTimeField()
@@ -143,7 +183,7 @@ class LastNotice(models.Model):
 
 
 class EventStream(models.Model):
-    """The number of the last event of a stream. Its row lock keeps events in the order of their commits."""
+    """The number of a stream's last event. Its row lock keeps events in commit order."""
 
     name = models.CharField(max_length=300, unique=True)
     last = models.PositiveBigIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""Fetch the calendar of a team, and read in a bounded process who is on duty."""
+"""Fetch a team's on-call calendar, and parse it in a process with limits."""
 
 from __future__ import annotations
 
@@ -15,27 +15,36 @@ from approvals.outbound import http_post
 from approvals.policy.calendars import DutyCalendar, LeftOut, Shift
 
 MAX_BYTES = 2_000_000
-#: How long, in seconds, the fetching may take, and then the reading on a loaded machine.
-FETCH_SECONDS, READ_SECONDS = 10.0, 60.0
+#: Time limits, in seconds, of the fetch, and of the parser on a loaded machine.
+FETCH_SECONDS = 10.0
+READ_SECONDS = 60.0
 
 
 class Unreadable(Exception):
-    """A calendar could not be read; the message says why."""
+    """A calendar could not be read; the message gives the reason."""
 
 
-def duty_calendar_at(url: str, begin: datetime, end: datetime, zone: str) -> DutyCalendar:
-    """Return what the calendar at an address says of the time between two moments. Unreadable."""
+def duty_calendar_at(
+    url: str, begin: datetime, end: datetime, zone: str
+) -> DutyCalendar:
+    """Fetch a calendar and return its entries between two moments. Raise Unreadable."""
     try:
         allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
-        body = http_post.get(url, allow_private=allowed, seconds=FETCH_SECONDS, max_bytes=MAX_BYTES)
+        body = http_post.get(
+            url, allow_private=allowed, seconds=FETCH_SECONDS, max_bytes=MAX_BYTES
+        )
     except http_post.Undelivered as error:
         raise Unreadable(str(error)) from error
     return read_calendar(body, begin, end, zone)
 
 
-def read_calendar(body: bytes, begin: datetime, end: datetime, zone: str) -> DutyCalendar:
-    """Return what a calendar says of the time between two moments, read by a process without our environment. Unreadable."""
-    wanted = json.dumps({"begin": begin.isoformat(), "end": end.isoformat(), "zone": zone})
+def read_calendar(
+    body: bytes, begin: datetime, end: datetime, zone: str
+) -> DutyCalendar:
+    """Parse a calendar between two moments, in a process without our environment. Raise Unreadable."""
+    wanted = json.dumps(
+        {"begin": begin.isoformat(), "end": end.isoformat(), "zone": zone}
+    )
     command = [sys.executable, "-m", "approvals.policy.calendars"]
     try:
         done = subprocess.run(  # noqa: S603 - a constant, without a shell
@@ -49,7 +58,10 @@ def read_calendar(body: bytes, begin: datetime, end: datetime, zone: str) -> Dut
     if done.returncode:
         raise Unreadable(_("this is no iCalendar file"))
     read = json.loads(done.stdout)
-    return DutyCalendar([_shift(row) for row in read["shifts"]], [LeftOut(**row) for row in read["left_out"]])
+    return DutyCalendar(
+        [_shift(row) for row in read["shifts"]],
+        [LeftOut(**row) for row in read["left_out"]],
+    )
 
 
 def _shift(row: dict[str, Any]) -> Shift:

@@ -1,6 +1,6 @@
 """Send one POST or GET to a checked address, with a limit on the total time and on the size of the response.
 
-The usual clients look the name up again after the check, follow redirects, use proxies, and apply timeouts to each read.
+Common clients resolve the name again after the check, follow redirects, use proxies, and apply timeouts to each read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from approvals import addresses
 from approvals.addresses import Destination, IPAddress
 from approvals.text.numbers import grouped
 
-#: The total time: name lookup, connection, TLS, sending, and the head of the response.
+#: Total time limit for name lookup, connection, TLS, sending, and the head of the response.
 SECONDS = 10.0
 MAX_HEAD = 16_384
 CHUNK = 16_384
@@ -29,25 +29,42 @@ STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 
 
 class Undelivered(Exception):
-    """The request was not answered as it should; the message says why."""
+    """The request got no valid response; the message gives the reason."""
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bool, seconds: float) -> int:
+def post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    allow_private: bool,
+    seconds: float,
+) -> int:
     """POST `body` and return the status of the response, whose body is not read.
 
-    Undelivered: no allowed address, no connection, no response in time, or one that is not HTTP.
+    Raise Undelivered if there is no allowed address, no connection, or no HTTP response in time.
     """
     deadline = time.monotonic() + seconds
-    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (to, connection):
+    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
+        to,
+        connection,
+    ):
         _send(connection, _head(to, headers, len(body)) + body, deadline)
         return _status(connection, deadline)
 
 
 def get(url: str, *, allow_private: bool, seconds: float, max_bytes: int) -> bytes:
-    """Return the body of the response to a GET, of at most so many bytes. Undelivered: as above, or another status than 200."""
+    """Return the body of a GET response, of at most `max_bytes`. Raise Undelivered as `post`, or for a status other than 200."""
     deadline = time.monotonic() + seconds
-    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (to, connection):
-        _send(connection, _lines(f"GET {to.path} HTTP/1.1", to, {"Accept-Encoding": "identity"}), deadline)
+    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
+        to,
+        connection,
+    ):
+        _send(
+            connection,
+            _lines(f"GET {to.path} HTTP/1.1", to, {"Accept-Encoding": "identity"}),
+            deadline,
+        )
         received = _all(connection, deadline, MAX_HEAD + 2 * max_bytes)
     response = HTTPResponse(_Received(received))  # type: ignore[arg-type]  # all that it needs of a socket
     try:
@@ -60,12 +77,15 @@ def get(url: str, *, allow_private: bool, seconds: float, max_bytes: int) -> byt
     if response.status != 200:
         raise Undelivered(_("answered %(status)s") % {"status": response.status})
     if len(body) > max_bytes:
-        raise Undelivered(_("the answer is longer than %(limit)s bytes") % {"limit": grouped(max_bytes)})
+        raise Undelivered(
+            _("the answer is longer than %(limit)s bytes")
+            % {"limit": grouped(max_bytes)}
+        )
     return body
 
 
 class _Received:
-    """What a server has sent, in the shape of a socket."""
+    """The received bytes, with the one method of a socket that HTTPResponse needs."""
 
     def __init__(self, received: bytes) -> None:
         self._received = received
@@ -78,31 +98,39 @@ class _Received:
 def _opened(
     url: str, deadline: float, *, allow_private: bool, seconds: float
 ) -> Iterator[tuple[Destination, socket.socket]]:
-    """Connect to a checked address, and say in words what fails meanwhile."""
+    """Connect to a checked address, and convert errors to Undelivered."""
     try:
         to = addresses.parse_destination(url, allow_private=allow_private)
-        resolved = addresses.resolve(to.host, to.port, allow_private=allow_private, seconds=seconds)
+        resolved = addresses.resolve(
+            to.host, to.port, allow_private=allow_private, seconds=seconds
+        )
         with _connected(to, resolved, deadline) as connection:
             yield to, connection
     except addresses.RefusedAddress as error:
         raise Undelivered(_("the address %(problem)s") % {"problem": error}) from error
     except TimeoutError as error:
-        raise Undelivered(_("no answer within %(seconds)s s") % {"seconds": f"{seconds:g}"}) from error
+        raise Undelivered(
+            _("no answer within %(seconds)s s") % {"seconds": f"{seconds:g}"}
+        ) from error
     except (OSError, ssl.CertificateError) as error:
         raise Undelivered(_("no connection: %(error)s") % {"error": error}) from error
 
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Return the TLS context; SSL_CERT_FILE may name the certificate authorities."""
+    """Return the TLS context; SSL_CERT_FILE may name a file of certificate authorities."""
     return ssl.create_default_context()
 
 
-def _connected(to: Destination, resolved: list[IPAddress], deadline: float) -> socket.socket:
-    """Connect to the first address that accepts."""
+def _connected(
+    to: Destination, resolved: list[IPAddress], deadline: float
+) -> socket.socket:
+    """Connect to the first address that accepts a connection."""
     refused: OSError = OSError(_("the host has no address"))
     for number, address in enumerate(resolved):
-        plain = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET)
+        plain = socket.socket(
+            socket.AF_INET6 if address.version == 6 else socket.AF_INET
+        )
         try:
             # Leave time for the other addresses.
             plain.settimeout(_left(deadline) / (len(resolved) - number))
@@ -119,7 +147,9 @@ def _connected(to: Destination, resolved: list[IPAddress], deadline: float) -> s
 
 
 def _head(to: Destination, headers: Mapping[str, str], length: int) -> bytes:
-    return _lines(f"POST {to.path} HTTP/1.1", to, {"Content-Length": str(length), **headers})
+    return _lines(
+        f"POST {to.path} HTTP/1.1", to, {"Content-Length": str(length), **headers}
+    )
 
 
 def _lines(first: str, to: Destination, headers: Mapping[str, str]) -> bytes:
@@ -137,7 +167,7 @@ def _send(connection: socket.socket, data: bytes, deadline: float) -> None:
 
 
 def _all(connection: socket.socket, deadline: float, limit: int) -> bytes:
-    """Return everything that is sent until the connection is closed, up to a limit."""
+    """Return all bytes sent until the connection is closed, up to a limit."""
     received = bytearray()
     while len(received) <= limit:
         connection.settimeout(_left(deadline))
@@ -149,7 +179,7 @@ def _all(connection: socket.socket, deadline: float, limit: int) -> bytes:
 
 
 def _status(connection: socket.socket, deadline: float) -> int:
-    """Return the status of the response, after any `1xx`."""
+    """Return the status of the response, skipping any `1xx`."""
     received = b""
     while len(received) <= MAX_HEAD:
         head, end, rest = received.partition(b"\r\n\r\n")
@@ -166,7 +196,10 @@ def _status(connection: socket.socket, deadline: float) -> int:
         if not chunk:
             raise Undelivered(_("the connection was closed before an answer arrived"))
         received += chunk
-    raise Undelivered(_("the headers of the answer are longer than %(limit)s bytes") % {"limit": grouped(MAX_HEAD)})
+    raise Undelivered(
+        _("the headers of the answer are longer than %(limit)s bytes")
+        % {"limit": grouped(MAX_HEAD)}
+    )
 
 
 def _left(deadline: float) -> float:

@@ -1,4 +1,4 @@
-"""Signed links in mails: each opens a page on which one person confirms one verdict. Opening it decides nothing."""
+"""Signed links in mails. Each opens a page on which one person confirms one verdict; opening it decides nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from approvals.models import ApprovalRequest
 from approvals.states import Verdict
 
 SALT = "approvals.links"
-#: The verdicts that a link may offer.
+#: Verdicts that a link may offer.
 OFFERED = (Verdict.APPROVE, Verdict.REJECT)
 
 
@@ -21,8 +21,10 @@ def confirm_link(request: ApprovalRequest, person: User, verdict: Verdict) -> st
     return settings.PUBLIC_URL + reverse("approvals:confirm", args=[request.pk, token])
 
 
-def verdict_of_link(token: str, request: ApprovalRequest, person: User) -> Verdict | None:
-    """Return the verdict that a link offers; None if it was not made by us for this person and this request."""
+def verdict_of_link(
+    token: str, request: ApprovalRequest, person: User
+) -> Verdict | None:
+    """Return the verdict that a link offers; None unless the link was made by us for this person and request."""
     try:
         return Verdict(_signer(request, person).unsign(token))
     except signing.BadSignature:

@@ -1,6 +1,6 @@
-"""Notifications in browsers whose page is closed: encrypted for the browser (RFC 8291), signed for its push service (RFC 8292).
+"""Notifications to closed browser pages: encrypted for the browser (RFC 8291), signed for its push service (RFC 8292).
 
-The messages hold title, tool and agent of a request, never its input.
+Messages hold the title, tool and agent of a request, never its input.
 """
 
 from __future__ import annotations
@@ -24,48 +24,63 @@ from py_vapid.jwt import sign
 
 from approvals.models import ApprovalRequest, PushSubscription
 from approvals.outbound import http_post, messages
-from approvals.queries.policy.ballots import ballot_of
+from approvals.queries.policy.votes.ballots import ballot_of
 from approvals.text.secrets import mask_text
 
-#: The order of the curve P-256, below which a private key lies.
+#: The order of the curve P-256; a private key is smaller.
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-#: The service answers so for a browser that has unsubscribed, or that subscribed with another key of ours.
+#: Statuses for a browser that has unsubscribed, or that subscribed with another key of ours.
 GONE = frozenset({403, 404, 410})
-#: How long, in seconds, a push service keeps a message for a browser that is away.
+#: How long, in seconds, a push service keeps a message for an offline browser.
 KEPT = 24 * 3600
-#: How long, in seconds, a signature is valid; a day at most (RFC 8292).
+#: Lifetime of a signature in seconds; at most a day (RFC 8292).
 VALID = 12 * 3600
 MAX_TITLE = 120
-#: By which a browser replaces an earlier message about the same.
-TAGS = {messages.MENTIONED: "notes", messages.ALONE: "alone", messages.UNDECIDABLE: "undecidable"}
-#: The bytes of a public key and of a secret (RFC 8291).
-POINT, SECRET = 65, 16
+#: With this topic, a newer message replaces an older one in the browser.
+TAGS = {
+    messages.MENTIONED: "notes",
+    messages.ALONE: "alone",
+    messages.UNDECIDABLE: "undecidable",
+}
+#: Sizes of a public key and of a secret in bytes (RFC 8291).
+POINT = 65
+SECRET = 16
 BASE64URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 
 
 @cache
 def vapid_key() -> ec.EllipticCurvePrivateKey:
-    """Return this installation's key. It is derived from SECRET_KEY, so every process has the same and none is stored."""
-    number = int.from_bytes(salted_hmac("approvals.push", "vapid", algorithm="sha512").digest()) % (ORDER - 1) + 1
+    """Return this installation's key. It is derived from SECRET_KEY, so all processes share it and none is stored."""
+    number = (
+        int.from_bytes(
+            salted_hmac("approvals.push", "vapid", algorithm="sha512").digest()
+        )
+        % (ORDER - 1)
+        + 1
+    )
     return ec.derive_private_key(number, ec.SECP256R1())
 
 
 def is_available() -> bool:
-    """Return whether browsers can be notified: push services ask for a contact, which is PUBLIC_URL, with https."""
+    """Return whether browsers can be notified: push services require a contact, here PUBLIC_URL, with https."""
     return settings.PUBLIC_URL.startswith("https://")
 
 
 def public_key() -> str:
-    """Return the public half of the key in base64url, with which a browser subscribes."""
+    """Return the public key in base64url, with which browsers subscribe."""
     public = vapid_key().public_key()
-    point = public.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+    point = public.public_bytes(
+        serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint
+    )
     return urlsafe_b64encode(point).rstrip(b"=").decode()
 
 
 def send(
-    subscription: PushSubscription, requests: Sequence[ApprovalRequest], mentions: Sequence[messages.Mention] = ()
+    subscription: PushSubscription,
+    requests: Sequence[ApprovalRequest],
+    mentions: Sequence[messages.Mention] = (),
 ) -> int:
-    """Send one message and return the status of the push service. Raise Undelivered if there is no answer."""
+    """Send one message and return the status from the push service. Raise Undelivered if it does not respond."""
     headers = {
         "Content-Type": "application/octet-stream",
         "Content-Encoding": "aes128gcm",
@@ -74,11 +89,17 @@ def send(
     }
     body = _encrypted(subscription, json.dumps(_message(requests, mentions)).encode())
     allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
-    return http_post.post(subscription.endpoint, body, headers, allow_private=allowed, seconds=http_post.SECONDS)
+    return http_post.post(
+        subscription.endpoint,
+        body,
+        headers,
+        allow_private=allowed,
+        seconds=http_post.SECONDS,
+    )
 
 
 def is_public_key(text: str) -> bool:
-    """Return whether this is base64url of a point of the curve P-256, uncompressed."""
+    """Return whether this is base64url of an uncompressed point on the curve P-256."""
     try:
         point = _decoded(text)
         ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
@@ -88,35 +109,55 @@ def is_public_key(text: str) -> bool:
 
 
 def is_secret(text: str) -> bool:
-    """Return whether this is base64url of as many bytes as the secret of a browser has."""
+    """Return whether this is base64url of the right number of bytes for a browser's secret."""
     try:
         return len(_decoded(text)) == SECRET
     except ValueError:
         return False
 
 
-def _message(requests: Sequence[ApprovalRequest], mentions: Sequence[messages.Mention]) -> dict[str, str]:
+def _message(
+    requests: Sequence[ApprovalRequest], mentions: Sequence[messages.Mention]
+) -> dict[str, str]:
     """Return the members that `static/pausepoint/worker.js` shows."""
     first, *others = [*(mention.request for mention in mentions), *requests]
     title_of_first = mask_text(first.title)[:MAX_TITLE]
     if mentions and not others:
         (mention,) = mentions
-        address = f"{mention.path}#notes" if mention.name == messages.MENTIONED else mention.path
-        body = gettext("Check the approver scopes.") if mention.hidden else title_of_first
-        return {"title": mention.title, "body": body, "url": address, "tag": f"{TAGS[mention.name]}-{first.pk}"}
+        address = (
+            f"{mention.path}#notes"
+            if mention.name == messages.MENTIONED
+            else mention.path
+        )
+        body = (
+            gettext("Check the approver scopes.") if mention.hidden else title_of_first
+        )
+        return {
+            "title": mention.title,
+            "body": body,
+            "url": address,
+            "tag": f"{TAGS[mention.name]}-{first.pk}",
+        }
     if others:
-        # Its first request may be one whose title the person may not see.
+        # Its first request may have a title that the person may not see.
         shown = [each.request for each in mentions if not each.hidden] + [*requests]
         return {
             "title": messages.counts(requests, mentions),
-            "body": mask_text(shown[0].title)[:MAX_TITLE] if shown else gettext("Check the approver scopes."),
+            "body": mask_text(shown[0].title)[:MAX_TITLE]
+            if shown
+            else gettext("Check the approver scopes."),
             "url": reverse("approvals:dashboard"),
         }
     ballot = ballot_of(first)
     votes = messages.progress_line(ballot) if ballot is not None else ""
     named = [name for name in (first.tool_name, first.workflow.agent, votes) if name]
     body = " · ".join(named) or gettext("Open it to answer.")
-    return {"title": title_of_first, "body": body, "url": first.get_absolute_url(), "tag": str(first.pk)}
+    return {
+        "title": title_of_first,
+        "body": body,
+        "url": first.get_absolute_url(),
+        "tag": str(first.pk),
+    }
 
 
 def _encrypted(subscription: PushSubscription, message: bytes) -> bytes:
@@ -129,7 +170,7 @@ def _encrypted(subscription: PushSubscription, message: bytes) -> bytes:
 
 
 def _signature(endpoint: str) -> dict[str, str]:
-    """Return the header that signs a message; the library itself refuses the address of a service that is an IPv6 literal."""
+    """Return the header that signs a message; the library itself rejects a push service at an IPv6 literal."""
     split = urlsplit(endpoint)
     audience = f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
     claims = {"aud": audience, "sub": settings.PUBLIC_URL, "exp": int(time()) + VALID}
@@ -137,7 +178,7 @@ def _signature(endpoint: str) -> dict[str, str]:
 
 
 def _decoded(text: str) -> bytes:
-    """Return the bytes of base64url; ValueError for any other character, which the library would drop."""
+    """Decode base64url; raise ValueError for any other character, which the library would drop."""
     if not BASE64URL.fullmatch(text):
         raise ValueError(text)
     return urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))

@@ -1,7 +1,7 @@
 """Deliver events to webhooks, signed as Standard Webhooks with secrets that are derived from SECRET_KEY.
 
-A registered endpoint gets the events that handlers get, without comments; an admin may add inputs, comments and answers.
-The `callback_url` of a request gets its end, with the whole decision.
+A registered endpoint gets the same events as handlers, without comments; in the admin, it can be given inputs, comments and
+answers. The `callback_url` of a request gets its end, with the full decision.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import connections
@@ -21,10 +20,11 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
-from approvals.asking.secrets import masked_request
+from approvals.asking.secrets import masked_column, masked_decided
 from approvals.db.canonical_json import utc
 from approvals.db.cursors import number_from
 from approvals.exceptions import outcome_of
+from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest, OutboxEvent
 from approvals.models.keys import ApiKey
 from approvals.models.subscriptions import SigningSecret, WebhookEndpoint
@@ -32,23 +32,25 @@ from approvals.outbound import http_post, outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.states import Channel
 
-#: One attempt takes at most `http_post.SECONDS`; after the lease another process may try.
+#: One attempt takes at most `http_post.SECONDS`; after this lease another process may try.
 LEASE = timedelta(minutes=1)
 USER_AGENT = "Pausepoint-Webhooks"
 Owner = WebhookEndpoint | ApiKey
 
 
 class NoSecret(Exception):
-    """There is nothing to sign with; the message says what to do."""
+    """There is no secret to sign with; the message says how to fix it."""
 
 
 class Unsendable(Exception):
-    """The event can never be delivered; the message says why."""
+    """The event can never be delivered; the message gives the reason."""
 
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
-    """Return due deliveries, longest due first, without those on a shut lane."""
-    rows = outbox.head_events(Channel.WEBHOOK).exclude(lane__in=list(shut))[: outbox.BATCH]
+    """Return due deliveries, longest due first, excluding shut lanes."""
+    rows = outbox.head_events(Channel.WEBHOOK).exclude(lane__in=list(shut))[
+        : outbox.BATCH
+    ]
     return [_job(row) for row in rows]
 
 
@@ -57,7 +59,7 @@ def _job(row: OutboxEvent) -> Job:
 
 
 def deliver(row: OutboxEvent) -> bool:
-    """Send one claimed event and record the outcome; False if its host could not be reached."""
+    """Send one claimed event and record the outcome; return False if its host could not be reached."""
     try:
         url, texts, body = _prepare(row)
     except Unsendable as error:
@@ -66,12 +68,18 @@ def deliver(row: OutboxEvent) -> bool:
     except NoSecret as error:
         outbox.record_failure(row, str(error))
         return True
-    connections.close_all()  # No database connection is held while the network is slow.
+    connections.close_all()  # No database connection is held during the network call.
     headers = signed_headers(str(row.event_id), body, texts, at=timezone.now())
     headers |= {"Content-Type": "application/json", "User-Agent": USER_AGENT}
     try:
         allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
-        status = http_post.post(url, body.encode(), headers, allow_private=allowed, seconds=http_post.SECONDS)
+        status = http_post.post(
+            url,
+            body.encode(),
+            headers,
+            allow_private=allowed,
+            seconds=http_post.SECONDS,
+        )
     except http_post.Undelivered as error:
         outbox.record_failure(row, str(error))
         return False
@@ -89,31 +97,49 @@ def _refusal(status: int) -> str:
 
 
 def _prepare(row: OutboxEvent) -> tuple[str, list[str], str]:
-    """Return the address, the secrets and the body. Unsendable, NoSecret."""
+    """Return the address, the secrets and the body. Raise Unsendable or NoSecret."""
     kind, _colon, rest = row.target.partition(":")
     if kind == "callback":
-        return rest, secrets_of(_asking_key(row)), body_of(row, _decision(row, _request(row)))
+        return (
+            rest,
+            secrets_of(_asking_key(row)),
+            body_of(row, _decision(row, _request(row))),
+        )
     endpoint = WebhookEndpoint.objects.filter(pk=rest).first()
     if endpoint is None or not endpoint.active:
-        raise Unsendable(_("the endpoint was deleted") if endpoint is None else _("the endpoint is not active"))
+        raise Unsendable(
+            _("the endpoint was deleted")
+            if endpoint is None
+            else _("the endpoint is not active")
+        )
     details = _details(row) if endpoint.include_payload else {}
     return endpoint.url, secrets_of(endpoint), body_of(row, details)
 
 
 def _asking_key(row: OutboxEvent) -> ApiKey:
-    """Return the key that asked, whose secret signs the callback. Unsendable."""
+    """Return the API key of the requester, whose secret signs the callback. Raise Unsendable."""
     request = _request(row)
     scope, _colon, pk = request.scope.partition(":") if request else ("", "", "")
-    key = ApiKey.objects.select_related("user").filter(pk=number_from(pk) or 0).first() if scope == "key" else None
+    key = (
+        ApiKey.objects.select_related("user").filter(pk=number_from(pk) or 0).first()
+        if scope == "key"
+        else None
+    )
     if key is None:
-        raise Unsendable(_("the request was not made with an API key, so there is no secret to sign with"))
+        raise Unsendable(
+            _(
+                "the request was not made with an API key, so there is no secret to sign with"
+            )
+        )
     if key.revoked_at is not None or not key.user.is_active:
-        # A thief of the key may have set the address.
-        raise Unsendable(_("the request's API key was revoked, or its user is no longer active"))
+        # The address may have been set by a thief of the key.
+        raise Unsendable(
+            _("the request's API key was revoked, or its user is no longer active")
+        )
     return key
 
 
-def body_of(row: OutboxEvent, details: dict[str, Any]) -> str:
+def body_of(row: OutboxEvent, details: JsonDict) -> str:
     """Return the JSON body: `{"type", "id", "timestamp", "workflow", "sequence", "data"}`; the same at every attempt."""
     data = {name: value for name, value in row.payload.items() if name != "comment"}
     body = {
@@ -129,44 +155,68 @@ def body_of(row: OutboxEvent, details: dict[str, Any]) -> str:
 
 def _request(row: OutboxEvent) -> ApprovalRequest | None:
     request_id = row.payload.get("request_id")
-    return ApprovalRequest.objects.select_related("decision").filter(pk=request_id).first() if request_id else None
+    return (
+        ApprovalRequest.objects.select_related("decision").filter(pk=request_id).first()
+        if request_id
+        else None
+    )
 
 
-def _decision(row: OutboxEvent, request: ApprovalRequest | None) -> dict[str, Any]:
-    """Return the decision of the request, whole; empty if the event is not about an end."""
+def _decision(
+    row: OutboxEvent, request: ApprovalRequest | None, *, masks: bool = False
+) -> JsonDict:
+    """Return the full decision of the request, with masks if asked for; empty if the event is not about an end."""
     if request is None or row.name not in outbox.FINAL_EVENTS:
         return {}
     decision = request.decision
-    names = ("comment", "answer", "edited_input", "approved_digest")
-    salt = {} if request.is_masked else {"digest_salt": decision.digest_salt or None}
-    return {"decision": outcome_of(decision) | {name: getattr(decision, name) for name in names} | salt}
+    names = ("comment", "answer", "edited_input")
+    if masks:
+        values = {name: masked_decided(request, decision, name) for name in names}
+        more: JsonDict = {"approved_digest": decision.approved_digest}
+    else:
+        values = {name: getattr(decision, name) for name in names}
+        more = {
+            "approved_digest": decision.approved_digest,
+            "digest_salt": decision.digest_salt or None,
+        }
+    return {"decision": outcome_of(decision) | values | more}
 
 
-def _details(row: OutboxEvent) -> dict[str, Any]:
-    """Return what an endpoint gets of the input and the decision: what is hidden from people is hidden from it too."""
+def _details(row: OutboxEvent) -> JsonDict:
+    """Return the input and decision for an endpoint, with the same masks as for people."""
     request = _request(row)
     if request is None:
         return {}
-    shown = masked_request(request)
-    return {"request": {"message": shown.message, "input": shown.input}} | _decision(row, shown)
+    shown = {name: masked_column(request, name) for name in ("message", "input")}
+    return {"request": shown} | _decision(row, request, masks=True)
 
 
 def secrets_of(owner: Owner) -> list[str]:
-    """Return the secrets that sign now, newest first. NoSecret if there is none, or if SECRET_KEY has changed."""
+    """Return the current signing secrets, newest first. Raise NoSecret if there is none, or if SECRET_KEY has changed."""
     texts = []
     for secret in valid_secrets(owner):
         text = secret_text(secret.nonce)
         if fingerprint_of(text) != secret.fingerprint:
-            raise NoSecret(_("the signing secret was created with a different SECRET_KEY; create a new signing secret"))
+            raise NoSecret(
+                _(
+                    "the signing secret was created with a different SECRET_KEY; create a new signing secret"
+                )
+            )
         texts.append(text)
     if not texts:
-        raise NoSecret(_("there is no signing secret; create one in the admin or with `manage.py webhooksecret`"))
+        raise NoSecret(
+            _(
+                "there is no signing secret; create one in the admin or with `manage.py webhooksecret`"
+            )
+        )
     return texts
 
 
-def signed_headers(message_id: str, body: str, texts: Iterable[str], *, at: datetime) -> dict[str, str]:
-    """Return the headers of Standard Webhooks, with one signature for each secret."""
-    # The library reads the wall-clock time as UTC, whatever the time zone.
+def signed_headers(
+    message_id: str, body: str, texts: Iterable[str], *, at: datetime
+) -> dict[str, str]:
+    """Return the Standard Webhooks headers, with one signature for each secret."""
+    # The library ignores the time zone and reads the wall-clock time as UTC.
     moment = at.astimezone(UTC)
     signatures = [Webhook(text).sign(message_id, moment, body) for text in texts]
     return {
@@ -179,20 +229,24 @@ def signed_headers(message_id: str, body: str, texts: Iterable[str], *, at: date
 def valid_secrets(owner: Owner) -> QuerySet[SigningSecret]:
     """Return the secrets that have not expired, newest first."""
     unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-    return SigningSecret.objects.filter(unexpired, **owner_column(owner)).order_by("-pk")
+    return SigningSecret.objects.filter(unexpired, **owner_column(owner)).order_by(
+        "-pk"
+    )
 
 
 def owner_column(owner: Owner) -> dict[str, Owner]:
-    """Return the column that names the owner of a secret, and its value."""
+    """Return the foreign key column of a secret's owner, and its value."""
     return {"api_key" if isinstance(owner, ApiKey) else "endpoint": owner}
 
 
 def secret_text(nonce: str) -> str:
-    """Return the secret, `whsec_…`, that belongs to a stored nonce."""
-    derived = salted_hmac("approvals.webhook-secret", nonce, algorithm="sha256").digest()
+    """Return the secret, `whsec_…`, derived from a stored nonce."""
+    derived = salted_hmac(
+        "approvals.webhook-secret", nonce, algorithm="sha256"
+    ).digest()
     return "whsec_" + base64.b64encode(derived).decode()
 
 
 def fingerprint_of(text: str) -> str:
-    """Return what is stored to recognize a secret."""
+    """Return the stored fingerprint of a secret."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

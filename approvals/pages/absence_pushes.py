@@ -1,4 +1,4 @@
-"""Pushes to the open pages of a person who goes away or is back, and of who stands in for them: what each may decide now."""
+"""Pushes when a person goes away or returns, to the open pages of that person and their delegate: each one's requests now."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from approvals.queries import request_list
 from approvals.states import Status
 
 
-def requests_of_absent(absent: int, shared: BatchCache, *, limit: int) -> list[ApprovalRequest] | None:
-    """Return the waiting requests for whose decision it matters whether this person is there; None if they are too many.
+def requests_of_absent(
+    absent: int, shared: BatchCache, *, limit: int
+) -> list[ApprovalRequest] | None:
+    """Return the waiting requests whose decision depends on this person's presence; None if there are too many.
 
-    These are all that their scopes let them see, and those that are decided by votes.
+    These are all requests visible through their scopes, and those decided by votes.
     """
 
     def read() -> list[ApprovalRequest]:
@@ -27,15 +29,25 @@ def requests_of_absent(absent: int, shared: BatchCache, *, limit: int) -> list[A
         if person is None or not person.is_active:
             return []
         matters = Q() if person.is_limited else Q(terms__isnull=False)
-        waiting = queries.with_names(queries.requests_for(person)).filter(matters, status=literal(Status.PENDING))
-        return list(request_list.listed(waiting.order_by("-changed_at"), whole=True)[: limit + 1])
+        waiting = queries.with_names(queries.requests_for(person)).filter(
+            matters, status=literal(Status.PENDING)
+        )
+        return list(
+            request_list.listed(waiting.order_by("-changed_at"), whole=True)[
+                : limit + 1
+            ]
+        )
 
     requests = shared.once(("requests of absent", absent), read)
     return requests if len(requests) <= limit else None
 
 
 def render_card(viewer: Standing, request: ApprovalRequest) -> str:
-    """Render the card of a request as it is for this person now, without telling of it; or that they see it no longer."""
+    """Render a request's card for this person as of now, without announcing it, or its removal if they no longer see it."""
     if not permissions.may_see(viewer, request):
-        return render_to_string("approvals/people/_push_gone.html", {"pk": request.pk, "is_back": True})
-    return render_to_string("approvals/request/_pushed.html", {"card": card_for(viewer, request)})
+        return render_to_string(
+            "approvals/people/_push_gone.html", {"pk": request.pk, "is_back": True}
+        )
+    return render_to_string(
+        "approvals/request/_pushed.html", {"card": card_for(viewer, request)}
+    )

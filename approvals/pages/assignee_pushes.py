@@ -15,13 +15,21 @@ from approvals.pages.cards import card_for
 from approvals.pages.context import visible_request
 from approvals.queries import comments
 from approvals.queries.results import resumptions_of
+from approvals.shown.notes import shown_notes
 from approvals.states import Door
 
-ASSIGNED, COMMENTED, RESUMING = "request.assigned", "request.commented", "resume."
+ASSIGNED = "request.assigned"
+COMMENTED = "request.commented"
+RESUMING = "resume."
 
 
 def render_change(
-    viewer: Standing, shared: BatchCache, event: str, request_id: str, comment: int | None, door: Door
+    viewer: Standing,
+    shared: BatchCache,
+    event: str,
+    request_id: str,
+    comment: int | None,
+    door: Door,
 ) -> str:
     """Render the fragments for a page of this kind (`door`) after a `request_handled` notification."""
     request = visible_request(viewer, shared, request_id)
@@ -32,12 +40,20 @@ def render_change(
     context: dict[str, Any] = {"card": card, "event": event}
     render_keys = [card.render_key]
     if event == ASSIGNED:
-        context |= {"whole": True, "to_me": request.pending and request.assigned_to_id == viewer.pk}
+        context |= {
+            "whole": True,
+            "to_me": request.pending and request.assigned_to_id == viewer.pk,
+        }
     if event.startswith(RESUMING):
         context["resumption"] = resumptions_of([request]).get(request.pk)
     if comment is not None:
-        context["comments"] = comments.comments_of(request).filter(pk=comment)
-    return shared.once(("handled", *render_keys), lambda: render_to_string("approvals/people/_push.html", context))
+        context["comments"] = shown_notes(
+            comments.comments_of(request).filter(pk=comment)
+        )
+    return shared.once(
+        ("handled", *render_keys),
+        lambda: render_to_string("approvals/people/_push.html", context),
+    )
 
 
 def render_notification(viewer: Standing, shared: BatchCache, request_id: str) -> str:
@@ -52,7 +68,7 @@ def render_notification(viewer: Standing, shared: BatchCache, request_id: str) -
 
 
 def render_missed(viewer: Standing, since: datetime, *, limit: int) -> str | None:
-    """Render what a page rendered at `since` has missed; None if more than `limit` requests were touched."""
+    """Render the changes since `since` for a page rendered then; None if more than `limit` requests were touched."""
     touched = list(comments.requests_touched_since(viewer, since)[: limit + 1])
     if not touched:
         return ""
@@ -64,7 +80,13 @@ def render_missed(viewer: Standing, since: datetime, *, limit: int) -> str | Non
     resumptions = resumptions_of(touched)
 
     def rendered(request: ApprovalRequest) -> str:
-        context = {"card": card_for(viewer, request), "comments": notes.get(request.pk, [])}
-        return render_to_string("approvals/people/_push.html", context | {"resumption": resumptions.get(request.pk)})
+        context = {
+            "card": card_for(viewer, request),
+            "comments": shown_notes(notes.get(request.pk, [])),
+        }
+        return render_to_string(
+            "approvals/people/_push.html",
+            context | {"resumption": resumptions.get(request.pk)},
+        )
 
     return "".join(map(rendered, touched))

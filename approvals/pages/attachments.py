@@ -1,4 +1,4 @@
-"""The beginning of a text or a CSV table among the files of a request, for its fold on the page."""
+"""Previews of text and CSV files of a request, shown on its page when unfolded."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from approvals.exceptions import NotFound
-from approvals.forms.shown_files import shown_files
+from approvals.forms.shown_calls import shown_files
 from approvals.http import SignedIn, refusals_as_pages
+from approvals.models.attachments import files_of
 from approvals.queries import get_request_for
 from approvals.queries.attachments import content_of
 from approvals.text.file_types import CSV
 from approvals.text.text import visible
 
 #: Lines and characters of a text, and rows, columns and characters of a cell that a page shows.
-MAX_LINES, MAX_CHARACTERS = 500, 30_000
-MAX_ROWS, MAX_COLUMNS, MAX_CELL = 100, 30, 300
+MAX_LINES = 500
+MAX_CHARACTERS = 30_000
+MAX_ROWS = 100
+MAX_COLUMNS = 30
+MAX_CELL = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class FilePreview:
     """The beginning of a file, as `text` or as a table; `whole` if nothing is left out."""
 
     whole: bool
@@ -39,9 +43,16 @@ class Preview:
 @require_GET
 @refusals_as_pages
 def attachment(request: SignedIn, pk: UUID, attachment_id: UUID) -> HttpResponse:
-    """Show the beginning of a text or a CSV table of a request that the person may see."""
-    files = shown_files(get_request_for(request.standing, pk))
-    file = next((file for file in files if file.known.id == str(attachment_id) and file.preview), None)
+    """Show the beginning of a text or CSV file of a request that the person may see."""
+    files = shown_files(pk, files_of(get_request_for(request.standing, pk).attachments))
+    file = next(
+        (
+            file
+            for file in files
+            if file.known.id == str(attachment_id) and file.preview
+        ),
+        None,
+    )
     if file is None:
         raise NotFound
     text = content_of(file.known).decode("utf-8-sig")
@@ -50,29 +61,34 @@ def attachment(request: SignedIn, pk: UUID, attachment_id: UUID) -> HttpResponse
     return render(request, "approvals/request/_attachment_preview.html", context)
 
 
-def text_of(text: str) -> Preview:
+def text_of(text: str) -> FilePreview:
     """Return the beginning of a text."""
     shown = "\n".join(text[:MAX_CHARACTERS].split("\n")[:MAX_LINES])
-    return Preview(text=visible(shown), whole=len(shown) == len(text))
+    return FilePreview(text=visible(shown), whole=len(shown) == len(text))
 
 
-def table_of(text: str) -> Preview | None:
-    """Return the beginning of a CSV table; None if it is none. A cell is text, whatever a spreadsheet would make of it."""
-    # Rows end where CSV ends them: no other line separator of Unicode does, as `splitlines` would have it.
+def table_of(text: str) -> FilePreview | None:
+    """Return the beginning of a CSV table; None if it is not CSV. Cells are plain text, never evaluated as in a spreadsheet."""
+    # Rows end as in CSV, not at other Unicode line separators, as with `splitlines`.
     lines = StringIO(text, newline="")
     delimiter = max(",;\t", key=lines.readline().count)
     lines.seek(0)
     try:
-        rows = list(islice(csv.reader(lines, delimiter=delimiter, strict=True), MAX_ROWS + 1))
+        rows = list(
+            islice(csv.reader(lines, delimiter=delimiter, strict=True), MAX_ROWS + 1)
+        )
     except csv.Error:
         return None
     if not rows:
         return None
     whole = len(rows) <= MAX_ROWS and all(
-        len(row) <= MAX_COLUMNS and all(len(cell) <= MAX_CELL for cell in row) for row in rows
+        len(row) <= MAX_COLUMNS and all(len(cell) <= MAX_CELL for cell in row)
+        for row in rows
     )
-    shown = [[visible(_cut(cell)) for cell in row[:MAX_COLUMNS]] for row in rows[:MAX_ROWS]]
-    return Preview(head=shown[0], rows=shown[1:], whole=whole)
+    shown = [
+        [visible(_cut(cell)) for cell in row[:MAX_COLUMNS]] for row in rows[:MAX_ROWS]
+    ]
+    return FilePreview(head=shown[0], rows=shown[1:], whole=whole)
 
 
 def _cut(cell: str) -> str:

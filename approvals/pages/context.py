@@ -1,4 +1,4 @@
-"""Context that pages and their pushes share: counts, and the requests that a person may see."""
+"""Context shared by pages and their pushes: counts, and the requests that a person may see."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from approvals.access.visibility import visibility_key
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.queries import capped_count
-from approvals.queries.policy.visible import waiting_count
+from approvals.queries.policy.scopes.visible import waiting_count
 
 
 def tab_counts(viewer: Standing, shared: BatchCache) -> dict[str, Any]:
-    """Return the counts beside the tabs, of which the first is also in the title of the page."""
+    """Return the counts beside the tabs; the first one is also in the title of the page."""
     return {
         "waiting_count": waiting_count_for(viewer, shared),
         "suspended_count": _suspended(viewer, shared),
@@ -24,20 +24,32 @@ def tab_counts(viewer: Standing, shared: BatchCache) -> dict[str, Any]:
 
 
 def waiting_count_for(viewer: Standing, shared: BatchCache) -> int:
-    """Return how many requests wait for this person, as the title of a page shows."""
+    """Return how many requests wait for this person, for the title of a page."""
     if not permissions.decides_everything(viewer):
         return waiting_count(viewer, queries.COUNT_LIMIT)
-    return shared.once("waiting for deciders", lambda: capped_count(queries.inbox_for(viewer)))
+    return shared.once(
+        "waiting for deciders", lambda: capped_count(queries.inbox_for(viewer))
+    )
 
 
 def _suspended(viewer: Standing, shared: BatchCache) -> int:
     visibility = visibility_key(viewer)
-    return shared.once(("suspended", visibility), lambda: capped_count(queries.suspended_workflows_for(viewer)))
+    return shared.once(
+        ("suspended", visibility),
+        lambda: capped_count(queries.suspended_workflows_for(viewer)),
+    )
 
 
-def visible_request(viewer: Standing, shared: BatchCache, request_id: str) -> ApprovalRequest | None:
-    """Return the request that a push is about, or None if this person may not see it."""
+def visible_request(
+    viewer: Standing, shared: BatchCache, request_id: str
+) -> ApprovalRequest | None:
+    """Return the request of a push, or None if this person may not see it."""
     cache_key = ("request", visibility_key(viewer))
     return shared.once(
-        cache_key, lambda: queries.with_names(queries.requests_for(viewer)).filter(pk=request_id).first()
+        cache_key,
+        lambda: (
+            queries.with_names(queries.requests_for(viewer))
+            .filter(pk=request_id)
+            .first()
+        ),
     )

@@ -16,41 +16,48 @@ from approvals.access import permissions
 from approvals.access.fresh_sign_in import signed_in_at
 from approvals.access.standing import Standing
 from approvals.exceptions import Invalid, NotFound, UnreadParts
-from approvals.forms.safeguards import how_much
+from approvals.forms.unseen_parts import how_much
 from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
 from approvals.live.batching import BatchCache
-from approvals.pages import bulk
-from approvals.pages.attention.seeded_row import with_check
+from approvals.pages import bulk, bulk_orders
 from approvals.pages.context import tab_counts
 from approvals.pages.lists.filter_chips import TYPED, chips_of, kept_fields, order_chips
-from approvals.pages.lists.inbox_rows import Group, group_rows, section_rows
-from approvals.queries import COUNT_LIMIT, request_list
-from approvals.queries.filters import Filters, ListCursor, filters_from, valid_filters_in
+from approvals.pages.lists.row_groups import RowGroup, group_rows, section_rows
+from approvals.queries import request_list
+from approvals.queries.filters import (
+    Filters,
+    ListCursor,
+    filters_from,
+    valid_filters_in,
+)
 from approvals.queries.lists.saved_views import suggested_values, views_for
 from approvals.queries.lists.snoozes import snoozes_of
+from approvals.queries.search import Hits, hits_of
 from approvals.queries.sections import RECENT, sections_of
 from approvals.text.text import visible
 
 
 @require_GET
 def requests_page(request: SignedIn) -> HttpResponse:
-    """Show the requests that match the filters in the query string; status 422 if a filter is not valid."""
+    """Show the requests that match the filters in the query string; status 422 if a filter is invalid."""
     rendered_at = timezone.now()
     try:
         filters = filters_from(request.GET)
     except Invalid as refusal:
-        context = filter_context(request, valid_filters_in(request.GET)) | {"refusal": refusal}
-        return render(request, "approvals/inbox/page.html", context, status=refusal.status)
+        context = filter_context(request, valid_filters_in(request.GET)) | {
+            "refusal": refusal
+        }
+        return render(
+            request, "approvals/inbox/page.html", context, status=refusal.status
+        )
     shared = BatchCache()
-    groups, after = groups_of(request.standing, filters)
-    page_state = getattr(request, "state", None)
-    if filters == Filters() and page_state is not None and page_state.checked:
-        groups = with_check(request.standing, groups)
+    hits = hits_of(filters.q) if filters.q else None
+    groups, after = groups_of(request.standing, filters, hits)
     snoozed, wakes_at = snoozes_of(request.standing)
     context = {
         **filter_context(request, filters),
         "rendered_at": rendered_at,
-        "groups": groups,
+        "groups": [group.shown for group in groups],
         "found_rows": sum(len(group.rows) for group in groups if group.name != RECENT),
         "next": filters.at(after) if after else None,
         "first": filters.at(None),
@@ -59,23 +66,28 @@ def requests_page(request: SignedIn) -> HttpResponse:
         "snoozed_count": snoozed,
         "wakes_at": wakes_at,
         **tab_counts(request.standing, shared),
-        **count(request.standing, filters),
+        "found_count": request_list.count_of(request.standing, filters, hits=hits),
     }
     return render(request, "approvals/inbox/page.html", context)
 
 
-def groups_of(viewer: Standing, filters: Filters) -> tuple[list[Group], ListCursor | None]:
-    """Return a page of the list under its headings, and the cursor of the next page or None."""
+def groups_of(
+    viewer: Standing, filters: Filters, hits: Hits | None
+) -> tuple[list[RowGroup], ListCursor | None]:
+    """Return a page of the list under its headings, and the cursor of the next page or None; `hits` are those of its search."""
     if filters.sectioned:
-        sections = sections_of(viewer, filters)
-        return section_rows(viewer, sections.rows, first=filters.after is None), sections.after
-    rows, after = request_list.page_of(viewer, filters)
+        sections = sections_of(viewer, filters, hits=hits)
+        return section_rows(
+            viewer, sections.rows, first=filters.after is None
+        ), sections.after
+    rows, after = request_list.page_of(viewer, filters, hits=hits)
     return group_rows(viewer, rows, filters), after
 
 
 def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:
     """Return the context of the filters, of the views, and of the keyboard help."""
-    views, shown = views_for(request.user), replace(filters, after=None).query
+    views = views_for(request.user)
+    shown = replace(filters, after=None).query
     return {
         "filters": filters,
         "chips": chips_of(filters),
@@ -87,11 +99,6 @@ def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:
         "search_fields": kept_fields(filters, "q"),
         "may_decide": permissions.decides_some(request.standing),
     }
-
-
-def count(viewer: Standing, filters: Filters) -> dict[str, int]:
-    """Return how many requests match, for the page and its pushes."""
-    return {"found_count": request_list.count_of(viewer, filters), "count_limit": COUNT_LIMIT}
 
 
 @require_GET
@@ -106,7 +113,10 @@ def suggestions(request: SignedIn) -> HttpResponse:
     values = suggested_values(request.standing, filters, name)
     context = {
         "name": name,
-        "values": [(visible(value), filters.with_value(name, value), number) for value, number in values],
+        "values": [
+            (visible(value), filters.with_value(name, value), number)
+            for value, number in values
+        ],
         "home": reverse("approvals:dashboard"),
     }
     return render(request, "approvals/inbox/_suggestions.html", context)
@@ -115,11 +125,14 @@ def suggestions(request: SignedIn) -> HttpResponse:
 @require_POST
 @refusals_as_pages
 def bulk_page(request: SignedIn) -> HttpResponse:
-    """Show what a bulk decision would do; with `confirmed`, decide and show the result for each request.
+    """Show the effect of a bulk decision; with `confirmed`, decide and show the result for each request.
 
-    Status 422 with what would be done again if a person approves something that was never in view, and was not told so.
+    Respond with 422 and the preview again if a person approves parts that were never in view, and was not told.
     """
-    order = replace(bulk.parse_order(request.POST), signed_in_at=signed_in_at(request.session))
+    order = replace(
+        bulk_orders.parse_order(request.POST),
+        signed_in_at=signed_in_at(request.session),
+    )
     if request.POST.get("confirmed") != "yes":
         return _bulk_review(request, order)
     try:
@@ -138,9 +151,17 @@ def bulk_page(request: SignedIn) -> HttpResponse:
     return render(request, "approvals/bulk/results.html", context)
 
 
-def _bulk_review(request: SignedIn, order: bulk.Order, refusal: UnreadParts | None = None) -> HttpResponse:
-    """Show what a bulk decision would do, after a refusal with what was seen and chosen before it."""
-    steps = bulk.plan(request.standing, replace(order, picks=order.offered or order.picks), inputs=True)
+def _bulk_review(
+    request: SignedIn,
+    order: bulk_orders.BulkDecision,
+    refusal: UnreadParts | None = None,
+) -> HttpResponse:
+    """Show the effect of a bulk decision; after a refusal, with the earlier viewed places and choices."""
+    steps = bulk.plan(
+        request.standing,
+        replace(order, picks=order.offered or order.picks),
+        inputs=True,
+    )
     going = [step for step in steps if not step.code]
     tools = bulk.review(going, order)
     lines = [line for tool in tools for line in tool.lines]
@@ -160,7 +181,14 @@ def _bulk_review(request: SignedIn, order: bulk.Order, refusal: UnreadParts | No
 
 
 def back_to(request: SignedIn) -> str:
-    """Return the address of the inbox view that sent the form."""
-    target, home = sent_address(request, "back"), reverse("approvals:dashboard")
+    """Return the address of the inbox view that submitted the form."""
+    target = sent_address(request, "back")
+    home = reverse("approvals:dashboard")
     lists = (home, reverse("approvals:requests"))
-    return target if any(target == address or target.startswith(f"{address}?") for address in lists) else home
+    return (
+        target
+        if any(
+            target == address or target.startswith(f"{address}?") for address in lists
+        )
+        else home
+    )

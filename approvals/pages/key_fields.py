@@ -1,4 +1,4 @@
-"""The values of an input that a person needs first: an administrator's choice for the tool, else the first simple ones."""
+"""The most important values of an input: an administrator's choice for the tool, else the first simple ones."""
 
 from __future__ import annotations
 
@@ -11,27 +11,32 @@ from django.utils.translation import gettext as _
 
 from approvals.asking.tool_calls import Command, Fetch, recognize
 from approvals.db.json_pointer import ABSENT, pointer_parts, value_at
-from approvals.forms.formatted import words_at
-from approvals.models import ToolSettings
+from approvals.forms.formatted import is_in_currency, words_at
 from approvals.text.text import show_invisible, visible_name
 
 #: How many values are shown without a choice, and how many characters of each.
 MAX_FIELDS = 3
 MAX_VALUE = 80
-#: The parts of JSON text that matter for closing it: texts, of which the last may be cut off, brackets and commas.
+#: Tokens of JSON that matter for closing it: texts (the last one may be cut off), brackets and commas.
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.?)*"?|[][{},]')
 
 
 def key_values(
-    value: Any, settings: ToolSettings | None, tool: str = "", schema: Mapping[str, Any] | None = None
+    value: Any,
+    key_fields: Sequence[str],
+    tool: str = "",
+    schema: Mapping[str, Any] | None = None,
 ) -> list[tuple[str, str]]:
-    """Return the key fields of an input as (label, text): those that the settings choose and the input has.
+    """Return the key fields of an input as (label, text): the chosen `key_fields` that the input has.
 
-    Without settings, or if none of the chosen fields is there, the command that the tool runs or the address that it calls;
-    else the first texts, numbers and truth values of the input. What the `schema` describes is in words.
+    If none of them is there, the command that the tool runs or the address that it calls;
+    else the first texts, numbers and booleans of the input. Values described by the `schema` are formatted.
     """
-    chosen = list(_chosen(value, settings.key_fields, schema)) if settings is not None else []
-    return chosen or _of_call(value, tool) or _first_values(value, schema)
+    return (
+        list(_chosen(value, key_fields, schema))
+        or _of_call(value, tool)
+        or _first_values(value, schema)
+    )
 
 
 def read_beginning(text: str) -> Any:
@@ -46,28 +51,51 @@ def read_beginning(text: str) -> Any:
         return {}
 
 
-def _chosen(value: Any, pointers: Sequence[str], schema: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+def _chosen(
+    value: Any, pointers: Sequence[str], schema: Mapping[str, Any] | None
+) -> Iterator[tuple[str, str]]:
     for pointer in pointers:
         chosen = value_at(value, pointer)
         if chosen is not ABSENT:
             parts = pointer_parts(pointer)
-            yield visible_name(parts[-1]) if parts else _("Input"), words_at(value, schema, parts) or short(chosen)
+            yield (
+                visible_name(parts[-1]) if parts else _("Input"),
+                words_at(value, schema, parts) or short(chosen),
+            )
 
 
 def _of_call(value: Any, tool: str) -> list[tuple[str, str]]:
-    """Return what a call runs or fetches, however long it is: no description by the agent may stand for it."""
+    """Return the command or address of a call, whatever its length: no description by the agent may replace it."""
     call = recognize(tool, value) if isinstance(value, dict) else None
-    return [(call.member, short(value[call.member]))] if isinstance(call, Command | Fetch) else []
+    return (
+        [(call.member, short(value[call.member]))]
+        if isinstance(call, Command | Fetch)
+        else []
+    )
 
 
-def _first_values(value: Any, schema: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _first_values(
+    value: Any, schema: Mapping[str, Any] | None
+) -> list[tuple[str, str]]:
     if not isinstance(value, dict):
         return [("", short(value))] if value not in (None, "", []) else []
     pairs = value.items()
-    simple = [(name, item) for name, item in pairs if not isinstance(item, dict | list) and item not in (None, "")]
-    others = [(name, item) for name, item in pairs if isinstance(item, dict | list) and item]
-    # Short values say more at a glance than long texts.
-    brief = [pair for pair in simple if not isinstance(pair[1], str) or len(pair[1]) <= MAX_VALUE]
+    simple = [
+        (name, item)
+        for name, item in pairs
+        if not isinstance(item, dict | list)
+        and item not in (None, "")
+        and not (name == "currency" and is_in_currency(value))
+    ]
+    others = [
+        (name, item) for name, item in pairs if isinstance(item, dict | list) and item
+    ]
+    # Short values are more informative at a glance than long texts. A currency stands with its amount.
+    brief = [
+        pair
+        for pair in simple
+        if not isinstance(pair[1], str) or len(pair[1]) <= MAX_VALUE
+    ]
     return [
         (visible_name(name), words_at(value, schema, [name]) or short(item))
         for name, item in (brief or simple or others)[:MAX_FIELDS]
@@ -75,28 +103,32 @@ def _first_values(value: Any, schema: Mapping[str, Any] | None) -> list[tuple[st
 
 
 def short(value: Any) -> str:
-    """Return a masked value in one line of at most MAX_VALUE characters."""
+    """Return a masked value on one line of at most MAX_VALUE characters."""
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False)
-    # No more than that many characters of it can be shown, however long it is.
+    # At most this many characters can be shown, however long it is.
     text = " ".join(value[: MAX_VALUE * 4].split())
-    # Secrets were masked before: what is cut off here may be the end of a key.
+    # Secrets were masked before, since a cut-off text may end within a key.
     whole = len(text) <= MAX_VALUE and len(value) <= MAX_VALUE * 4
     return show_invisible(text) if whole else f"{show_invisible(text[:MAX_VALUE])}…"
 
 
 def _closed(text: str) -> str:
-    """Return JSON that was cut off, without its last and possibly incomplete member, as valid JSON."""
+    """Complete truncated JSON by dropping its last, possibly incomplete member and closing brackets."""
     open_brackets: list[str] = []
-    best, closers = 0, ""
+    best = 0
+    closers = ""
     for token in _TOKENS.finditer(text):
         match token[0]:
             case "{" | "[" as bracket:
                 open_brackets.append("}" if bracket == "{" else "]")
-                best, closers = token.end(), "".join(reversed(open_brackets))
+                best = token.end()
+                closers = "".join(reversed(open_brackets))
             case "}" | "]" if open_brackets:
                 open_brackets.pop()
-                best, closers = token.end(), "".join(reversed(open_brackets))
+                best = token.end()
+                closers = "".join(reversed(open_brackets))
             case ",":
-                best, closers = token.start(), "".join(reversed(open_brackets))
+                best = token.start()
+                closers = "".join(reversed(open_brackets))
     return text[:best] + closers if best else "{}"

@@ -1,4 +1,4 @@
-"""Which of several requests do not look like the others: a number far from theirs, or another currency."""
+"""Outliers among several requests: a number far from the others, or another currency."""
 
 from __future__ import annotations
 
@@ -15,55 +15,72 @@ from django.utils.translation import gettext as _
 from approvals.text.currencies import are_currencies, currency_code
 from approvals.text.identifiers import names_identifier
 from approvals.text.numbers import grouped, number_in
-from approvals.text.secrets import Hidden
+from approvals.text.secrets import Hidden, comparable
 from approvals.text.text import visible
 
-#: Of fewer numbers none is far from the others.
+#: With fewer numbers, none counts as far.
 FEWEST = 3
-#: A number is far if its distance from the middle is so many times the usual one, and it is so many times larger or smaller.
-SPREADS, TIMES = 10, 3
-#: Characters of a currency that are shown.
+#: A number is far if its distance from the median is this many times the usual one, and it is this many times larger or smaller.
+SPREADS = 10
+TIMES = 3
+#: How many characters of a currency are shown.
 MAX_CURRENCY = 20
-#: The masked values of an input by their places.
+#: The masked values of an input by place.
 Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Outlier:
-    """Why a request is unlike the others: the place of the value, and what people read about it."""
+    """Why a request differs from the others: the place of the value, and the reason in words."""
 
     place: str
     reason: str
 
 
-def currencies_of(inputs: Sequence[Values], schemas: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the currencies that each input names, as text; empty where it names none. `schemas` has those of the schemas."""
+def currencies_of(
+    inputs: Sequence[Values], schemas: Sequence[Mapping[str, str]]
+) -> list[str]:
+    """Return the currencies in each input as text; empty if there are none. `schemas` has those of the schemas."""
     places = dict.fromkeys(place for values in inputs for place in values)
     named = [
         place
         for place in places
-        if are_currencies(place.rpartition(".")[2], [values[place] for values in inputs if place in values])
+        if are_currencies(
+            place.rpartition(".")[2],
+            [values[place] for values in inputs if place in values],
+        )
     ]
     numbers: dict[str, int] = {}
     return [
         ", ".join(
-            dict.fromkeys([*(_code(values[place], numbers) for place in named if place in values), *units.values()])
+            dict.fromkeys(
+                [
+                    *(
+                        _code(values[place], numbers)
+                        for place in named
+                        if place in values
+                    ),
+                    *units.values(),
+                ]
+            )
         )
         for values, units in zip(inputs, schemas, strict=True)
     ]
 
 
 def _code(value: str, numbers: dict[str, int]) -> str:
-    """Return a currency as people read it. Hidden and long ones are told apart by `numbers`, to which this adds."""
+    """Return a currency for display. Hidden and long ones are distinguished by `numbers`, to which this adds."""
     if isinstance(value, Hidden):
-        return f"{value} ({numbers.setdefault(json.dumps(value.value), len(numbers) + 1)})"
+        return f"{value} ({numbers.setdefault(comparable(value), len(numbers) + 1)})"
     if len(value) > MAX_CURRENCY:
         return f"{visible(value[:MAX_CURRENCY])}… ({numbers.setdefault(json.dumps(value), len(numbers) + 1)})"
     return visible(currency_code(value))
 
 
-def outliers_among(inputs: Sequence[Values], currencies: Sequence[str]) -> list[list[Outlier]]:
-    """Return for each input what is unlike the others. Numbers are compared among those of the same currencies."""
+def outliers_among(
+    inputs: Sequence[Values], currencies: Sequence[str]
+) -> list[list[Outlier]]:
+    """Return the outliers of each input. Numbers are compared among those with the same currencies."""
     outliers: list[list[Outlier]] = [[] for _values in inputs]
     for number, reason in _other_currency(currencies):
         outliers[number].append(Outlier("", reason))
@@ -73,7 +90,9 @@ def outliers_among(inputs: Sequence[Values], currencies: Sequence[str]) -> list[
         for place in places:
             if names_identifier(place.rpartition(".")[2]):
                 continue
-            for number, outlier in _far_numbers(place, {number: inputs[number] for number in alike}):
+            for number, outlier in _far_numbers(
+                place, {number: inputs[number] for number in alike}
+            ):
                 outliers[number].append(outlier)
     return outliers
 
@@ -103,7 +122,14 @@ def _far_numbers(place: str, inputs: Mapping[int, Values]) -> list[tuple[int, Ou
     spread = median(abs(number - middle) for number in numbers.values())
     words = _("%(name)s is %(value)s, far from the others, whose middle is %(middle)s")
     return [
-        (at, Outlier(place, words % {"name": place, "value": grouped(number), "middle": grouped(middle)}))
+        (
+            at,
+            Outlier(
+                place,
+                words
+                % {"name": place, "value": grouped(number), "middle": grouped(middle)},
+            ),
+        )
         for at, number in numbers.items()
         if abs(number - middle) > SPREADS * spread and _is_of_other_size(number, middle)
     ]

@@ -18,29 +18,30 @@ from approvals import actions, queries
 from approvals.access.fresh_sign_in import signed_in_at
 from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound, Refusal
-from approvals.forms.decision import sent_decision, sent_door
-from approvals.forms.safeguards import shown_digest
+from approvals.forms.decision import sent_decision, sent_door, shown_digest
 from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
 from approvals.models import ApprovalRequest
-from approvals.pages.cards import Card, card_for, refused_card
+from approvals.pages.cards import Card, card_for, refused_card, with_answering
 from approvals.pages.detail import detail_of
-from approvals.pages.policy.panel import SENT, granting_of, sent_terms
-from approvals.queries.comments import notes_for
-from approvals.queries.policy.covered import waiting_with_grant_of
-from approvals.queries.policy.proposals import as_proposed
+from approvals.pages.grants.panel import SENT, granting_of, sent_terms
+from approvals.queries.policy.grants.covered import waiting_with_grant_of
 from approvals.queries.results import results_of, resumptions_of
+from approvals.shown.notes import notes_for
+from approvals.text.secrets import mask_text
 
 
 @require_GET
 @refusals_as_pages
 def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
     rendered_at = timezone.now()
-    card = card_for(request.standing, queries.get_request_for(request.standing, pk))
-    return request_response(request, card, rendered_at=rendered_at)
+    approval_request = queries.get_request_for(request.standing, pk)
+    card = card_for(request.standing, approval_request)
+    return request_response(request, approval_request, card, rendered_at=rendered_at)
 
 
 def request_response(
     request: SignedIn,
+    approval_request: ApprovalRequest,
     card: Card,
     *,
     rendered_at: datetime | None = None,
@@ -50,16 +51,18 @@ def request_response(
     """Return the page of a request; `instead` replaces parts of its context, such as `notes` after a refusal."""
     context: dict[str, Any] = {
         "card": card,
-        "workflow": card.request.workflow,
-        "workflow_title": queries.workflow_title_for(request.standing, card.request),
+        "workflow": approval_request.workflow,
+        "workflow_title": mask_text(
+            queries.workflow_title_for(request.standing, approval_request)
+        ),
         "rendered_at": rendered_at or timezone.now(),
-        "detail": detail_of(request.user, request.standing, card),
-        "result": results_of([card.request]).get(card.request.pk),
-        "resumption": resumptions_of([card.request]).get(card.request.pk),
+        "detail": detail_of(request.user, request.standing, approval_request, card),
+        "result": results_of([approval_request]).get(approval_request.pk),
+        "resumption": resumptions_of([approval_request]).get(approval_request.pk),
     }
     if "notes" not in instead:
         before = number_from(request.GET.get("before", ""))
-        context["notes"] = notes_for(request.standing, card.request, before=before)
+        context["notes"] = notes_for(request.standing, approval_request, before=before)
     context |= instead
     return render(request, "approvals/request/page.html", context, status=status)
 
@@ -67,19 +70,25 @@ def request_response(
 @require_POST
 @refusals_as_pages
 def decide(request: SignedIn, pk: UUID) -> HttpResponse:
-    approval_request = as_proposed(queries.get_request_for(request.standing, pk))
+    approval_request = queries.get_request_for(request.standing, pk)
 
     def act() -> actions.Outcome:
         shown = shown_digest(request.POST)
-        terms = sent_terms(request.standing, approval_request, request.POST)
+        terms = (
+            sent_terms(request.standing, approval_request, request.POST)
+            if SENT in request.POST
+            else None
+        )
         answer = replace(
             sent_decision(approval_request, request.POST, request.FILES),
             grant=terms,
             signed_in_at=signed_in_at(request.session),
         )
         via = sent_door(request.POST)
-        seen = actions.Seen(approval_request, request.standing)
-        return actions.decide(pk, answer, by=actor_of(request), via=via, shown_digest=shown, seen=seen)
+        seen = actions.EarlyFacts(approval_request, request.standing)
+        return actions.decide(
+            pk, answer, by=actor_of(request), via=via, shown_digest=shown, seen=seen
+        )
 
     return _acted(request, pk, act)
 
@@ -89,11 +98,17 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
 def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
     comment = request.POST.get("comment", "")
     return _acted(
-        request, pk, lambda: actions.cancel(pk, by=actor_of(request), via=sent_door(request.POST), comment=comment)
+        request,
+        pk,
+        lambda: actions.cancel(
+            pk, by=actor_of(request), via=sent_door(request.POST), comment=comment
+        ),
     )
 
 
-def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> HttpResponse:
+def _acted(
+    request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]
+) -> HttpResponse:
     """Act, then return the card, with the refusal if there was one; without htmx, a whole page or a redirect."""
     door = sent_door(request.POST)
     try:
@@ -102,27 +117,40 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
         raise
     except Refusal as refusal:
         approval_request = queries.get_request_for(request.standing, pk)
-        card = refused_card(request.standing, approval_request, refusal, request.POST, door)
+        card = refused_card(
+            request.standing, approval_request, refusal, request.POST, door
+        )
         if SENT in request.POST and card.may_close:
-            card = replace(card, granting=granting_of(request.standing, approval_request, request.POST))
-        return card_response(request, card, refusal.status)
+            card = with_answering(
+                card,
+                granting=granting_of(request.standing, approval_request, request.POST),
+            )
+        return card_response(request, approval_request, card, refusal.status)
     if request.headers.get("HX-Request"):
-        return card_response(request, _decided_card(request, ended, door))
-    return HttpResponseRedirect(sent_address(request, "next") or ended.get_absolute_url())
+        return card_response(request, ended, _decided_card(request, ended, door))
+    return HttpResponseRedirect(
+        sent_address(request, "next") or ended.get_absolute_url()
+    )
 
 
 def _decided_card(request: SignedIn, ended: ApprovalRequest, door: str) -> Card:
-    """Return the card after a decision; after one that gave a grant, with what waits though that covers it."""
+    """Return the card after a decision; if a grant was given, with the waiting requests that it covers."""
     card = card_for(request.standing, ended, door=door)
-    if SENT not in request.POST or ended.pending:
+    if SENT not in request.POST or card.outcome is None:
         return card
-    return replace(card, waiting=waiting_with_grant_of(request.standing, ended))
+    waiting = waiting_with_grant_of(request.standing, ended)
+    return replace(card, outcome=replace(card.outcome, waiting=waiting))
 
 
-def card_response(request: SignedIn, card: Card, status: int = HTTPStatus.OK) -> HttpResponse:
-    """Return the card for htmx, else the whole page."""
+def card_response(
+    request: SignedIn,
+    approval_request: ApprovalRequest,
+    card: Card,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    """Return the card of a request for htmx, else the whole page."""
     if request.headers.get("HX-Request"):
         # A decision that the page held for a while arrives when the person may be typing elsewhere.
         context = {"card": card, "focus": "held" not in request.POST}
         return render(request, "approvals/request/_card.html", context, status=status)
-    return request_response(request, card, status=status)
+    return request_response(request, approval_request, card, status=status)

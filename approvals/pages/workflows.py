@@ -1,4 +1,4 @@
-"""The tab Workflows, with the suspended and the completed ones, and the page of one workflow with its requests."""
+"""The Workflows tab, with suspended and completed workflows, and the page of one workflow with its requests."""
 
 from __future__ import annotations
 
@@ -20,9 +20,17 @@ from approvals.pages.cards import card_for
 from approvals.pages.context import tab_counts
 from approvals.pages.lists.workflow_rows import workflow_row
 from approvals.queries import PAGE, RequestCursor
-from approvals.queries.policy.ballots import ballots_of
+from approvals.queries.policy.votes.ballots import ballots_of
 from approvals.queries.search_words import MAX_SEARCH
-from approvals.queries.workflow_list import ENDED, SEARCHED, SUSPENDED, cursor_in, history_of, page_of_workflows
+from approvals.queries.workflow_list import (
+    ENDED,
+    SEARCHED,
+    SUSPENDED,
+    cursor_in,
+    history_of,
+    page_of_workflows,
+)
+from approvals.shown.entries import shown_entry
 
 #: How many completed workflows are shown below the suspended ones.
 COMPLETED_SHOWN = 20
@@ -31,19 +39,30 @@ COMPLETED_SHOWN = 20
 @require_GET
 @refusals_as_pages
 def workflows(request: SignedIn) -> HttpResponse:
-    """List the suspended workflows and the latest completed ones; with `show`, page by page one of them."""
-    rendered_at, shared, viewer = timezone.now(), BatchCache(), request.standing
-    q, show = request.GET.get("q", "").strip(), request.GET.get("show", "")
+    """List the suspended workflows and the latest completed ones; with `show`, page through one of these lists."""
+    rendered_at = timezone.now()
+    shared = BatchCache()
+    viewer = request.standing
+    q = request.GET.get("q", "").strip()
+    show = request.GET.get("show", "")
     if len(q) > MAX_SEARCH or "\x00" in q:
-        raise Invalid(_("Search for at most %(most)d characters.") % {"most": MAX_SEARCH})
-    after = cursor_in(request.GET.get("after", "")) if show in (SUSPENDED, ENDED) else None
+        raise Invalid(
+            _("Search for at most %(most)d characters.") % {"most": MAX_SEARCH}
+        )
+    after = (
+        cursor_in(request.GET.get("after", "")) if show in (SUSPENDED, ENDED) else None
+    )
     lists = []
     for which in (SUSPENDED, ENDED):
         if show not in ("", which):
             continue
         limit = COMPLETED_SHOWN if which == ENDED and not show else PAGE
         page = page_of_workflows(viewer, which, q=q, after=after, limit=limit)
-        following = {"show": which, "q": q, "after": str(page.after) if show and page.after else ""}
+        following = {
+            "show": which,
+            "q": q,
+            "after": str(page.after) if show and page.after else "",
+        }
         lists.append(
             {
                 "which": which,
@@ -71,7 +90,9 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
     shown = queries.get_workflow_for(request.standing, pk)
     before = RequestCursor.parse(request.GET.get("before", ""))
     entries_before = number_from(request.GET.get("entries_before", ""))
-    history = history_of(request.standing, shown, before=before, entries_before=entries_before)
+    history = history_of(
+        request.standing, shown, before=before, entries_before=entries_before
+    )
     ballots = ballots_of(history.requests, request.standing)
 
     def link(**changes: object) -> str:
@@ -83,16 +104,32 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
         "rendered_at": rendered_at,
         "workflow": shown,
         "steps": [
-            (card_for(request.standing, step, ballots=ballots), history.results.get(step.pk))
+            (
+                card_for(request.standing, step, ballots=ballots),
+                history.results.get(step.pk),
+            )
             for step in history.requests
         ],
         "trail": [
-            (entry, words_of(entry, {}, history.kinds.get(entry.request_id, "") if entry.request_id else ""))
+            (
+                shown_entry(entry),
+                words_of(
+                    entry,
+                    {},
+                    history.kinds.get(entry.request_id, "") if entry.request_id else "",
+                ),
+            )
             for entry in history.entries
         ],
-        "earlier": link(before=history.earlier_requests) if history.earlier_requests else "",
+        "earlier": link(before=history.earlier_requests)
+        if history.earlier_requests
+        else "",
         "latest": link(before=None) if before else "",
-        "earlier_entries": link(entries_before=history.earlier_entries) if history.earlier_entries else "",
-        "latest_entries": link(entries_before=None) if entries_before is not None else "",
+        "earlier_entries": link(entries_before=history.earlier_entries)
+        if history.earlier_entries
+        else "",
+        "latest_entries": link(entries_before=None)
+        if entries_before is not None
+        else "",
     }
     return render(request, "approvals/workflows/detail.html", context)

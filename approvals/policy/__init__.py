@@ -1,5 +1,5 @@
-"""What is decided by rule and not by a person each time: matches over what is asked, and what stands on them.
+"""Decisions by rule instead of by a person: matches over requests, and the grants, scopes and rules that use them.
 
-Pure: nothing here reads or writes the database. `match` says whether a request fits, and why; `documents` reads the stored
-form of a match; `globs` is the one grammar of patterns.
+Pure: nothing here reads or writes the database. `match` tests whether a request matches, and why; `documents` reads the stored
+form of a match; `globs` is the only grammar of patterns.
 """

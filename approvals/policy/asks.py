@@ -1,4 +1,4 @@
-"""How rules ask people, and what several rules ask for together. Pure."""
+"""How rules ask people, and how several rules' ways of asking are combined. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from enum import StrEnum
 from functools import reduce
 from typing import TypeVar
 
-from approvals.policy.terms import NO_TERMS, Group, OnExpire, Reason, Stage, Step, Terms
+from approvals.policy.terms import (
+    NO_TERMS,
+    FollowUpStep,
+    MessageRule,
+    OnExpire,
+    Stage,
+    Terms,
+    VoterGroup,
+)
 from approvals.states import Priority
 
 
 class AtDeadline(StrEnum):
-    """What happens at the deadline: the request is rejected, or its default response is the answer, or the run is stopped."""
+    """The outcome at the deadline: the request is rejected, its default response becomes the answer, or the run is stopped."""
 
     REJECT = "reject"
     DEFAULT = "default"
@@ -21,7 +29,7 @@ class AtDeadline(StrEnum):
 
 
 _T = TypeVar("_T")
-#: The ends of a request, the strictest last.
+#: The outcomes at a deadline, strictest last.
 _BY_STRICTNESS = (AtDeadline.DEFAULT, AtDeadline.REJECT, AtDeadline.HALT)
 
 
@@ -33,7 +41,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """How a rule asks. Besides the terms that are kept with the request, it says what becomes of the request itself."""
+    """A rule's way of asking: the terms that are stored with the request, and the settings of the request itself."""
 
     terms: Terms = NO_TERMS
     with_requester: bool = False
@@ -43,10 +51,13 @@ class Asking:
 
     @property
     def votes(self) -> int:
-        """How many people have to approve, at least."""
-        stages = [[group.votes for group in stage.groups] for stage in self.terms.stages]
+        """The least number of people who have to approve."""
+        stages = [
+            [group.votes for group in stage.groups] for stage in self.terms.stages
+        ]
         fewest = sum(
-            min(votes) if stage.any else sum(votes) for stage, votes in zip(self.terms.stages, stages, strict=True)
+            min(votes) if stage.any else sum(votes)
+            for stage, votes in zip(self.terms.stages, stages, strict=True)
         )
         return max(1, fewest)
 
@@ -55,11 +66,11 @@ PLAIN = Asking()
 
 
 def join(askings: Sequence[Asking]) -> Asking:
-    """Return how people are asked if each of these holds; it is never weaker than any of them. At least one is given.
+    """Combine ways of asking (at least one); the result is never weaker than any of them.
 
-    - Every stage, in the order that each of them has. A stage of the same people is one stage with the most votes.
-    - Every switch. The requester may decide only if each of them lets them.
-    - The earliest deadline, with the strictest end of all.
+    - All stages, keeping each order. Stages of the same people become one stage with the most votes.
+    - All switches. The requester may decide only if each of them allows it.
+    - The earliest deadline, with the strictest outcome of all.
     - The highest priority, all key fields, and all reminders and steps of escalation. These count working hours only if those of
       all do, and people are notified by every channel that one of them names.
     """
@@ -71,7 +82,9 @@ def _joined(first: Asking, second: Asking) -> Asking:
     return Asking(
         terms=_joined_terms(first.terms, second.terms),
         with_requester=first.with_requester and second.with_requester,
-        deadline=_strictest([each.deadline for each in (first, second) if each.deadline is not None]),
+        deadline=_strictest(
+            [each.deadline for each in (first, second) if each.deadline is not None]
+        ),
         priority=max(priorities, key=[*Priority].index, default=""),
         key_fields=_once([*first.key_fields, *second.key_fields]),
     )
@@ -84,15 +97,21 @@ def _joined_terms(first: Terms, second: Terms) -> Terms:
     return Terms(
         stages=_joined_stages(first.stages, second.stages),
         veto=first.veto or second.veto,
-        reason=max(reasons, key=[Reason.REJECTION, Reason.ALWAYS].index, default=None),
+        reason=max(
+            reasons, key=[MessageRule.REJECTION, MessageRule.ALWAYS].index, default=None
+        ),
         typed_name=first.typed_name or second.typed_name,
         fresh_sign_in=first.fresh_sign_in or second.fresh_sign_in,
-        on_expire=OnExpire.HALT if OnExpire.HALT in {first.on_expire, second.on_expire} else None,
+        on_expire=OnExpire.HALT
+        if OnExpire.HALT in {first.on_expire, second.on_expire}
+        else None,
         reminders=tuple(sorted({*first.reminders, *second.reminders})),
         escalation=_joined_steps([*first.escalation, *second.escalation]),
         working_hours=bool(timed) and all(each.working_hours for each in timed),
-        # None are all of them.
-        channels=_once([*first.channels, *second.channels]) if first.channels and second.channels else (),
+        # An empty value means all channels.
+        channels=_once([*first.channels, *second.channels])
+        if first.channels and second.channels
+        else (),
     )
 
 
@@ -105,12 +124,21 @@ def _strictest(deadlines: Sequence[Deadline]) -> Deadline | None:
     )
 
 
-def _joined_stages(first: Sequence[Stage], second: Sequence[Stage]) -> tuple[Stage, ...]:
-    """Return the stages of both, each in its order: a later stage is there to see what the earlier one approved."""
+def _joined_stages(
+    first: Sequence[Stage], second: Sequence[Stage]
+) -> tuple[Stage, ...]:
+    """Return the stages of both, keeping each order: a later stage reviews what the earlier one approved."""
     stages = list(first)
     place = 0
     for stage in second:
-        same = next((at for at in range(place, len(stages)) if _is_of_same_people(stages[at], stage)), None)
+        same = next(
+            (
+                at
+                for at in range(place, len(stages))
+                if _is_of_same_people(stages[at], stage)
+            ),
+            None,
+        )
         if same is None:
             stages.insert(place, stage)
             place += 1
@@ -121,30 +149,37 @@ def _joined_stages(first: Sequence[Stage], second: Sequence[Stage]) -> tuple[Sta
 
 
 def _is_of_same_people(first: Stage, second: Stage) -> bool:
-    return first.any == second.any and [*map(_people, _in_order(first))] == [*map(_people, _in_order(second))]
+    return first.any == second.any and [*map(_people, _in_order(first))] == [
+        *map(_people, _in_order(second))
+    ]
 
 
 def _with_most_votes(first: Stage, second: Stage) -> Stage:
-    """Return one of two stages of the same people, in which each group needs as many votes as in either."""
+    """Merge two stages of the same people; each group needs the larger number of votes."""
     pairs = zip(_in_order(first), _in_order(second), strict=True)
-    return replace(first, groups=tuple(replace(group, votes=max(group.votes, same.votes)) for group, same in pairs))
+    return replace(
+        first,
+        groups=tuple(
+            replace(group, votes=max(group.votes, same.votes)) for group, same in pairs
+        ),
+    )
 
 
-def _in_order(stage: Stage) -> list[Group]:
+def _in_order(stage: Stage) -> list[VoterGroup]:
     return sorted(stage.groups, key=lambda group: (_people(group), group.votes))
 
 
-def _people(group: Group) -> tuple[list[int], list[int]]:
+def _people(group: VoterGroup) -> tuple[list[int], list[int]]:
     return sorted(set(group.people)), sorted(set(group.teams))
 
 
-def _joined_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return steps of escalation in their order; those of one time are one step that notifies all of their people."""
-    by_time: dict[int, list[Step]] = {}
+def _joined_steps(steps: Sequence[FollowUpStep]) -> tuple[FollowUpStep, ...]:
+    """Return steps of escalation in order; steps at the same time become one that notifies all of their people."""
+    by_time: dict[int, list[FollowUpStep]] = {}
     for step in steps:
         by_time.setdefault(step.after, []).append(step)
     return tuple(
-        Step(
+        FollowUpStep(
             after=after,
             people=_once(person for step in same for person in step.people),
             teams=_once(team for step in same for team in step.teams),

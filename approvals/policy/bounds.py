@@ -1,46 +1,64 @@
-"""What a rule has to say of an input so that it lets through no more than the inputs that it was made from. Pure."""
+"""Conditions that a rule needs in order to match no more than the inputs it was made from. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from approvals.db.canonical_json import canonical
 from approvals.db.json_pointer import pointer_to, value_at
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.policy.value_types import ValueType, is_number, is_of
 from approvals.text.secrets import Hidden
 
-#: Levels of an input, and the values that it can have at one place.
-MAX_DEPTH, MAX_VALUES = 4, 50
-#: Characters of a value that a rule names.
+#: Maximum depth of an input, and maximum number of values at one place.
+MAX_DEPTH = 4
+MAX_VALUES = 50
+#: Maximum length of a value in a rule.
 MAX_TEXT = 100
-#: So many different addresses of one domain stand for the whole domain.
+#: This many different addresses of a domain stand for the whole domain.
 SEVERAL = 5
-#: Names of members that hold words for people, which are never the same.
+#: Names of members with free text, which differs in every call.
 PROSE = frozenset(
-    ("body", "comment", "description", "message", "note", "notes", "reason", "subject", "summary", "text", "title")
+    (
+        "body",
+        "comment",
+        "description",
+        "message",
+        "note",
+        "notes",
+        "reason",
+        "subject",
+        "summary",
+        "text",
+        "title",
+    )
 )
 
 Shape = tuple[tuple[str, str], ...]
-Tested = dict[str, Any]
+Tested = JsonDict
 
 
-def shape_of(value: Mapping[str, Any]) -> Shape | None:
-    """Return the pointers of an input, each with the kind of what it points to; None if it is too deep, or has secrets."""
+def shape_of(value: JsonMapping) -> Shape | None:
+    """Return an input's pointers, each with the kind of its value; None if it is too deep or has secrets."""
     places = list(_places(value, (), 0))
     return (
-        None if any(kind is None for _pointer, kind in places) else tuple((place, str(kind)) for place, kind in places)
+        None
+        if any(kind is None for _pointer, kind in places)
+        else tuple((place, str(kind)) for place, kind in places)
     )
 
 
-def bounds_of(values: Sequence[Mapping[str, Any]], shape: Shape) -> list[Tested] | None:
-    """Return the conditions of a match that inputs of one shape meet, and no others beyond them.
+def bounds_of(values: Sequence[JsonMapping], shape: Shape) -> list[Tested] | None:
+    """Return match conditions that cover these inputs of one shape and nothing beyond them.
 
-    None if that cannot be said, or if all that they say is that anything may be there.
+    Return None if that is impossible, or if the conditions would not narrow anything.
     """
     conditions = []
     for pointer, kind in shape:
-        condition = _bound(pointer, kind, [value_at(value, pointer) for value in values])
+        condition = _bound(
+            pointer, kind, [value_at(value, pointer) for value in values]
+        )
         if condition is None:
             return None
         conditions.append(condition)
@@ -48,12 +66,17 @@ def bounds_of(values: Sequence[Mapping[str, Any]], shape: Shape) -> list[Tested]
 
 
 def domains_of(value: Any) -> set[str]:
-    """Return the domains of one address or of a list of addresses; none of anything else."""
-    items = value if is_of(ValueType.ADDRESSES, value) else [value] if is_of(ValueType.ADDRESS, value) else []
-    return {item.rpartition("@")[2].lower() for item in items}
+    """Return the domains in an address or a list of addresses; empty for other values."""
+    if is_of(ValueType.ADDRESSES, value):
+        addresses = value
+    else:
+        addresses = [value] if is_of(ValueType.ADDRESS, value) else []
+    return {address.rpartition("@")[2].lower() for address in addresses}
 
 
-def _places(value: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[str, str | None]]:
+def _places(
+    value: Any, path: tuple[str, ...], depth: int
+) -> Iterator[tuple[str, str | None]]:
     pointer = pointer_to(*path)
     if isinstance(value, dict) and value:
         yield pointer, "object" if depth < MAX_DEPTH else None
@@ -86,13 +109,20 @@ def _bound(pointer: str, kind: str, values: Sequence[Any]) -> Tested | None:
             return _recipients(pointer, type_, values)
     if kind == "text" and pointer.rpartition("/")[2].lower() in PROSE:
         in_lines = all(is_of(ValueType.LINE, value) for value in values)
-        return {"pointer": pointer, "type": str(ValueType.LINE if in_lines else ValueType.TEXT)}
+        return {
+            "pointer": pointer,
+            "type": str(ValueType.LINE if in_lines else ValueType.TEXT),
+        }
     return _one_of(pointer, values)
 
 
 def _recipients(pointer: str, type_: ValueType, values: Sequence[Any]) -> Tested | None:
-    """Return the condition of addresses: those that were seen, or their domain if they are several of one."""
-    seen = {item for value in values for item in (value if isinstance(value, list) else [value])}
+    """Return the condition for addresses: the seen ones, or their domain if several share one."""
+    seen = {
+        item
+        for value in values
+        for item in (value if isinstance(value, list) else [value])
+    }
     domains = {domain for value in values for domain in domains_of(value)}
     typed = {"pointer": pointer, "type": str(type_)}
     if len(domains) == 1 and len(seen) >= SEVERAL:
@@ -108,10 +138,10 @@ def _one_of(pointer: str, values: Sequence[Any]) -> Tested | None:
 
 
 def _recur(different: Collection[Any], values: Sequence[Any]) -> bool:
-    """Return whether values come again, so that a rule that names them is of use: most are not new each time."""
+    """Return whether most values occur more than once, so that it is useful for a rule to list them."""
     return len(different) <= min(MAX_VALUES, max(1, len(values) // 2))
 
 
 def _narrows(condition: Tested) -> bool:
-    """Return whether a condition is about the value itself: more than which members there are, or that it is text."""
+    """Return whether a condition limits the value itself, beyond the names of its members or being text."""
     return not condition.keys() <= {"pointer", "type", "members"}

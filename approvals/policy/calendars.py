@@ -1,7 +1,7 @@
-"""Read who is on duty from an iCalendar file (RFC 5545); pure, and run in a process of its own.
+"""Read an on-call schedule from an iCalendar file (RFC 5545); pure, and run in its own process.
 
-A calendar comes from elsewhere: some rules of recurrence take minutes to find that they never fit. So `outbound.duty_calendars`
-runs this module with a limit on the time of the processor: text in, JSON out. It needs nothing of this project.
+Calendars are untrusted: some recurrence rules take minutes to turn out empty. So `outbound.duty_calendars` runs this module
+with a CPU limit: text in, JSON out. It imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -17,23 +17,35 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rruleset, rrulestr
-from icalendar import Calendar, vDDDTypes
 
-#: Seconds of the processor that a calendar may take.
+#: CPU seconds allowed for a calendar.
 CPU_SECONDS = 5
 MEMORY = 1_000_000_000
 MAX_EVENTS = 5_000
 MAX_SHIFTS = 500
-#: Characters of a summary, and of a begin that cannot be read.
-MAX_SUMMARY, MAX_BEGIN = 500, 40
-#: Without these, an event says something else.
-_NEEDED = frozenset({"DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID", "STATUS", "ATTENDEE"})
+#: Maximum length of a summary, and of an unreadable start.
+MAX_SUMMARY = 500
+MAX_BEGIN = 40
+#: An event with an unreadable one of these would be misread.
+_NEEDED = frozenset(
+    {
+        "DTSTART",
+        "DTEND",
+        "DURATION",
+        "RRULE",
+        "RDATE",
+        "EXDATE",
+        "RECURRENCE-ID",
+        "STATUS",
+        "ATTENDEE",
+    }
+)
 DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Someone's time on duty, in UTC: the mail addresses of the attendees, and the summary of the event."""
+    """An on-call shift in UTC: the mail addresses of the attendees, and the summary of the event."""
 
     begin: datetime
     end: datetime
@@ -43,7 +55,7 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An event that cannot be read: its summary, its begin as the calendar writes it, and what of it cannot be read, if known."""
+    """An unreadable event: its summary, its start as written in the calendar, and the unreadable property, if known."""
 
     summary: str
     begin: str
@@ -52,25 +64,33 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class DutyCalendar:
-    """What a calendar says: the shifts, and the events that were left out."""
+    """A parsed calendar: the shifts, and the events that were left out."""
 
     shifts: list[Shift]
     left_out: list[LeftOut]
 
 
-def duty_calendar_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> DutyCalendar:
-    """Return the shifts between two moments, by their begin. ValueError if this is no calendar.
+def duty_calendar_in(
+    text: bytes, begin: datetime, end: datetime, zone: tzinfo
+) -> DutyCalendar:
+    """Return the shifts between two moments, sorted by start. Raise ValueError if this is not a calendar.
 
-    One event that cannot be read does not make the others unreadable. Events without a time zone, and those of whole days, are
-    in `zone`. An event that recurs keeps the time of its end on the clock when the clock is changed in between, as calendars
-    show it. What was changed for one occurrence counts for that one, or for it and all that follow, as the calendar says.
+    An unreadable event does not affect the others. Events without a time zone, and all-day events, are in `zone`. A recurring
+    event keeps the wall-clock time of its end across clock changes, as calendar apps show it. A changed occurrence affects only
+    itself, or itself and all later ones, as the calendar specifies.
     """
+    from icalendar import Calendar  # noqa: PLC0415 - loaded late
+
     calendar = Calendar.from_ical(text)
-    read = [_read(component, zone) for component in calendar.walk("VEVENT")[:MAX_EVENTS]]
+    read = [
+        _read(component, zone) for component in calendar.walk("VEVENT")[:MAX_EVENTS]
+    ]
     events = _newest([each for each in read if isinstance(each, _Event)])
     left_out = [each for each in read if isinstance(each, LeftOut)]
-    # An event with the id of an occurrence replaces it, and removes it if it is cancelled.
-    replaced = {(event.uid, event.replaces) for event in events if event.replaces is not None}
+    # An event with the id of an occurrence replaces it, or removes it if cancelled.
+    replaced = {
+        (event.uid, event.replaces) for event in events if event.replaces is not None
+    }
     changes = _changes(events)
     shifts = set[Shift]()
     for event in events:
@@ -80,19 +100,34 @@ def duty_calendar_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) 
         own = changes.get(event.uid, ()) if is_whole else ()
         for original, shown, first, last in _occurrences(event, begin, end, own):
             is_replaced = is_whole and (event.uid, original) in replaced
-            if not is_replaced and not _is_cancelled(shown) and first < end and last > begin:
-                shifts.add(Shift(first, last, _attendees(shown), str(shown.get("SUMMARY", ""))[:MAX_SUMMARY]))
-    ordered = sorted(shifts, key=lambda shift: (shift.begin, shift.end, shift.attendees, shift.summary))
+            if (
+                not is_replaced
+                and not _is_cancelled(shown)
+                and first < end
+                and last > begin
+            ):
+                shifts.add(
+                    Shift(
+                        first,
+                        last,
+                        _attendees(shown),
+                        str(shown.get("SUMMARY", ""))[:MAX_SUMMARY],
+                    )
+                )
+    ordered = sorted(
+        shifts,
+        key=lambda shift: (shift.begin, shift.end, shift.attendees, shift.summary),
+    )
     return DutyCalendar(ordered[:MAX_SHIFTS], left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
-    """An event that was read.
+    """A parsed event.
 
-    `component` has all its properties; untyped, because the library's types are unions of all that a property may be.
-    `replaces` is the occurrence of another event that it stands for, and `periods` says how long those of its own occurrences
-    are that say so themselves. Without `recurrences`, it occurs once.
+    `component` has all its properties; it is untyped, because the library's types are unions of every property type. `replaces`
+    is the occurrence of another event that it overrides. `periods` are the lengths of its occurrences with a length of their own.
+    Without `recurrences`, it occurs once.
     """
 
     component: Any
@@ -109,14 +144,14 @@ class _Event:
 
 
 def _read(component: Any, zone: tzinfo) -> _Event | LeftOut:
-    """Read everything that decides when an event is. One of which something cannot be read is left out."""
+    """Read all properties that affect the times of an event. An event with an unreadable one is left out."""
     broken = [str(name) for name, _reason in component.errors if name in _NEEDED]
     if broken or "DTSTART" not in component:
         return _left_out(component, broken[0] if broken else "DTSTART")
     try:
         return _event_in(component, zone)
     except Exception:
-        # Whatever the libraries raise for what someone else's program has written.
+        # The input is untrusted, so the libraries may raise anything.
         return _left_out(component, "RRULE" if "RRULE" in component else "")
 
 
@@ -132,31 +167,44 @@ def _event_in(component: Any, zone: tzinfo) -> _Event:
         length=_length(component, start, zone),
         periods=_periods(component, local, zone),
         replaces=None if replaces is None else _moment(replaces.dt, zone),
-        recurrences=_recurrences(component, start.replace(tzinfo=None), local, zone) if recurs else None,
+        recurrences=_recurrences(component, start.replace(tzinfo=None), local, zone)
+        if recurs
+        else None,
     )
 
 
 def _left_out(component: Any, fault: str) -> LeftOut:
     begin = component.get("DTSTART")
     written = begin.to_ical().decode() if begin is not None else ""
-    return LeftOut(str(component.get("SUMMARY", ""))[:MAX_SUMMARY], written[:MAX_BEGIN], fault)
+    return LeftOut(
+        str(component.get("SUMMARY", ""))[:MAX_SUMMARY], written[:MAX_BEGIN], fault
+    )
 
 
 def _newest(events: Sequence[_Event]) -> list[_Event]:
-    """Return events without those of which the calendar has a newer version: it has a higher sequence, or a later stamp."""
+    """Drop events that have a newer version in the calendar, with a higher sequence number or a later timestamp."""
     newest: dict[tuple[str, datetime | None], _Event] = {}
     for event in events:
-        # What all versions of an event have in common.
+        # The same for all versions of an event.
         key = (event.uid, event.replaces)
-        if key not in newest or _version(event.component) >= _version(newest[key].component):
+        if key not in newest or _version(event.component) >= _version(
+            newest[key].component
+        ):
             newest[key] = event
-    # An event without an id is the version of no other.
-    return [event for event in events if not event.uid or newest[event.uid, event.replaces] is event]
+    # Without an id, an event has no other versions.
+    return [
+        event
+        for event in events
+        if not event.uid or newest[event.uid, event.replaces] is event
+    ]
 
 
 def _version(component: Any) -> tuple[int, datetime]:
-    # Either may be malformed, and counts as absent then.
-    sequence, stamp = component.get("SEQUENCE"), component.get("DTSTAMP")
+    from icalendar import vDDDTypes  # noqa: PLC0415 - loaded late
+
+    # Either may be malformed, and then counts as absent.
+    sequence = component.get("SEQUENCE")
+    stamp = component.get("DTSTAMP")
     made_at = (
         _moment(stamp.dt, UTC)
         if isinstance(stamp, vDDDTypes) and isinstance(stamp.dt, date)
@@ -167,7 +215,7 @@ def _version(component: Any) -> tuple[int, datetime]:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What holds from one occurrence on (`RANGE=THISANDFUTURE`): by how much it was moved, how long it is, and the rest."""
+    """A change of an occurrence and all later ones (`RANGE=THISANDFUTURE`): shift in time, length, and other properties."""
 
     since: datetime
     moved: timedelta
@@ -176,43 +224,62 @@ class _Change:
 
 
 def _changes(events: Sequence[_Event]) -> dict[str, list[_Change]]:
-    """Return what holds for this and following occurrences, by event, in the order of the occurrences."""
+    """Return the changes of an occurrence and all later ones, by event, in the order of the occurrences."""
     changes: dict[str, list[_Change]] = {}
     for event in events:
         if event.replaces is None or not _holds_for_following(event.component):
             continue
         before = event.replaces.astimezone(event.local)
         moved = event.start.replace(tzinfo=None) - before.replace(tzinfo=None)
-        changes.setdefault(event.uid, []).append(_Change(event.replaces, moved, event.length, event.component))
+        changes.setdefault(event.uid, []).append(
+            _Change(event.replaces, moved, event.length, event.component)
+        )
     for own in changes.values():
         own.sort(key=lambda change: change.since)
     return changes
 
 
 def _holds_for_following(component: Any) -> bool:
-    return str(component["RECURRENCE-ID"].params.get("RANGE", "")).upper() == "THISANDFUTURE"
+    return (
+        str(component["RECURRENCE-ID"].params.get("RANGE", "")).upper()
+        == "THISANDFUTURE"
+    )
 
 
 def _occurrences(
     event: _Event, begin: datetime, end: datetime, changes: Sequence[_Change]
 ) -> Iterator[tuple[datetime, Any, datetime, datetime]]:
-    """Yield each occurrence: when it would have been without changes, what says what it is, its begin and its end."""
-    # By the clock on the wall, on which rules of recurrence count.
+    """Yield each occurrence: its original start, the component that describes it, its start and its end."""
+    # In wall-clock time, which recurrence rules count in.
     walls = [event.start.replace(tzinfo=None)]
     if event.recurrences is not None:
-        earliest, latest = (moment.astimezone(event.local).replace(tzinfo=None) for moment in (begin, end))
+        earliest, latest = (
+            moment.astimezone(event.local).replace(tzinfo=None)
+            for moment in (begin, end)
+        )
         moves = (abs(change.moved) + change.length for change in changes)
         margin = max([event.length, *event.periods.values(), *moves]) + DAY
         walls = event.recurrences.between(earliest - margin, latest + margin, inc=True)
     for wall in walls:
         original = wall.replace(tzinfo=event.local).astimezone(UTC)
-        held = next((change for change in reversed(changes) if change.since <= original), None)
-        moved, length = timedelta(), event.periods.get(wall, event.length)
+        held = next(
+            (change for change in reversed(changes) if change.since <= original), None
+        )
+        moved = timedelta()
+        length = event.periods.get(wall, event.length)
         if held is not None:
-            moved, length = held.moved, held.length
+            moved = held.moved
+            length = held.length
         times = (wall + moved, wall + moved + length)
-        begins, ends = (each.replace(tzinfo=event.local).astimezone(UTC) for each in times)
-        yield original, event.component if held is None else held.component, begins, ends
+        begins, ends = (
+            each.replace(tzinfo=event.local).astimezone(UTC) for each in times
+        )
+        yield (
+            original,
+            event.component if held is None else held.component,
+            begins,
+            ends,
+        )
 
 
 def _recurrences(event: Any, first: datetime, local: tzinfo, zone: tzinfo) -> rruleset:
@@ -232,7 +299,7 @@ def _recurrences(event: Any, first: datetime, local: tzinfo, zone: tzinfo) -> rr
 
 
 def _periods(event: Any, local: tzinfo, zone: tzinfo) -> dict[datetime, timedelta]:
-    """Return how long those occurrences are that say so themselves, by their begin on the clock on the wall."""
+    """Return the lengths of occurrences that have one of their own, by their wall-clock start."""
     periods: dict[datetime, timedelta] = {}
     for dates in _listed(event.get("RDATE")):
         for each in dates.dts:
@@ -241,19 +308,23 @@ def _periods(event: Any, local: tzinfo, zone: tzinfo) -> dict[datetime, timedelt
             begin, until = each.dt
             wall = _aware(begin, zone).astimezone(local).replace(tzinfo=None)
             if not isinstance(until, timedelta):
-                until = _aware(until, zone).astimezone(local).replace(tzinfo=None) - wall
+                until = (
+                    _aware(until, zone).astimezone(local).replace(tzinfo=None) - wall
+                )
             periods[wall] = until
     return periods
 
 
 def _with_local_end(rule: Any, local: tzinfo) -> str:
-    """Return a rule whose end is on the clock on the wall, as the times are that it makes."""
+    """Return a recurrence rule with its end in wall-clock time, like the occurrences that it generates."""
     copy = type(rule)(rule)
     if "UNTIL" in copy:
         until = _listed(copy["UNTIL"])[0]
         if not isinstance(until, datetime):
             until = datetime.combine(until, time.max)
-        copy["UNTIL"] = [until.astimezone(local).replace(tzinfo=None) if until.tzinfo else until]
+        copy["UNTIL"] = [
+            until.astimezone(local).replace(tzinfo=None) if until.tzinfo else until
+        ]
     text: bytes = copy.to_ical()
     return text.decode()
 
@@ -283,9 +354,11 @@ def _is_cancelled(event: Any) -> bool:
 
 
 def _attendees(event: Any) -> tuple[str, ...]:
-    """Return the mail addresses of those who have not declined."""
+    """Return the mail addresses of the attendees who have not declined."""
     attendees = [
-        each for each in _listed(event.get("ATTENDEE")) if each.params.get("PARTSTAT", "").upper() != "DECLINED"
+        each
+        for each in _listed(event.get("ATTENDEE"))
+        if each.params.get("PARTSTAT", "").upper() != "DECLINED"
     ]
     return tuple(sorted(set(filter(None, map(_address, attendees)))))
 
@@ -293,7 +366,7 @@ def _attendees(event: Any) -> tuple[str, ...]:
 def _address(attendee: Any) -> str:
     """Return the mail address of an attendee, in lower case; empty without one.
 
-    Some programs write it without `mailto:`, or in the parameter EMAIL (RFC 7986) where the value is an address of a room or a
+    Some programs write it without `mailto:`, or in the parameter EMAIL (RFC 7986) where the value is the address of a room or a
     calendar.
     """
     text = str(attendee.params.get("EMAIL") or attendee).strip().lower()
@@ -309,12 +382,14 @@ def _listed(value: Any) -> list[Any]:
 
 
 def main() -> int:
-    """Read a line of JSON with `begin`, `end` and `zone`, and a calendar after it; write what it says as JSON."""
+    """Read a line of JSON with `begin`, `end` and `zone`, followed by a calendar; write the parsed calendar as JSON."""
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     wanted = json.loads(sys.stdin.buffer.readline())
     begin, end = (datetime.fromisoformat(wanted[name]) for name in ("begin", "end"))
-    calendar = duty_calendar_in(sys.stdin.buffer.read(), begin, end, ZoneInfo(wanted["zone"]))
+    calendar = duty_calendar_in(
+        sys.stdin.buffer.read(), begin, end, ZoneInfo(wanted["zone"])
+    )
     json.dump(asdict(calendar), sys.stdout, default=datetime.isoformat)
     return 0
 

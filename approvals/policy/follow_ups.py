@@ -1,17 +1,17 @@
-"""What the terms of a request say happens while it waits: reminders, and steps of escalation; pure."""
+"""Reminders and escalation steps of a request, from its terms; pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from approvals.policy.terms import People, Step, Terms
+from approvals.policy.terms import FollowUpStep, People, Terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Next:
-    """A reminder, or a step of escalation: how many seconds after the request was asked, and to whom.
+    """A reminder or escalation step: its time in seconds after the request, and its recipients.
 
-    To everyone who was notified of the new request if it names no one.
+    Without recipients, it goes to everyone who was notified of the new request.
     """
 
     after: int
@@ -24,18 +24,37 @@ class Next:
 
 
 def follow_ups(terms: Terms) -> tuple[Next, ...]:
-    """Return the reminders and the steps in the order in which they happen: by time, a reminder before a step."""
+    """Return reminders and steps in time order; at equal times, reminders come first."""
     voters = People(
         people=tuple(
-            dict.fromkeys(person for stage in terms.stages for group in stage.groups for person in group.people)
+            dict.fromkeys(
+                person
+                for stage in terms.stages
+                for group in stage.groups
+                for person in group.people
+            )
         ),
-        teams=tuple(dict.fromkeys(team for stage in terms.stages for group in stage.groups for team in group.teams)),
+        teams=tuple(
+            dict.fromkeys(
+                team
+                for stage in terms.stages
+                for group in stage.groups
+                for team in group.teams
+            )
+        ),
     )
     reminders = [Next(after=after, to=voters) for after in terms.reminders]
     return tuple(
-        sorted([*reminders, *map(_escalation, terms.escalation)], key=lambda each: (each.after, each.escalates))
+        sorted(
+            [*reminders, *map(_escalation, terms.escalation)],
+            key=lambda each: (each.after, each.escalates),
+        )
     )
 
 
-def _escalation(step: Step) -> Next:
-    return Next(after=step.after, to=People(people=step.people, teams=step.teams), escalates=True)
+def _escalation(step: FollowUpStep) -> Next:
+    return Next(
+        after=step.after,
+        to=People(people=step.people, teams=step.teams),
+        escalates=True,
+    )

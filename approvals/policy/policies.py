@@ -1,7 +1,7 @@
-"""Read and write the policy: one JSON document, with every fault named by its path.
+"""Read and write the policy: one JSON document, with every fault reported by its path.
 
-People and files name users, teams and roles. What is stored has their ids instead: a name can be changed, and then be given to
-someone else.
+In the written form, users, teams and roles have names. The stored form has their ids instead, because a name can change and
+later belong to someone else.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.db.json_pointer import is_pointer
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.policy.asks import Asking, AtDeadline, Deadline
 from approvals.policy.conditions.expressions import Expression, InvalidExpression
 from approvals.policy.documents import InvalidMatch, match_from
@@ -26,14 +27,15 @@ from approvals.states import ASKS
 from approvals.text.text import INVISIBLE
 from approvals.text.translatable import Sentence, TranslatableError, gettext_noop
 
-#: Bytes and values of a policy.
-MAX_BYTES, MAX_VALUES = 400_000, 20_000
+#: Maximum bytes and values of a policy.
+MAX_BYTES = 400_000
+MAX_VALUES = 20_000
 
 Faults = dict[str, Sentence]
 
 
 class InvalidPolicy(TranslatableError, ValueError):
-    """The document is no policy. `faults` has a sentence for each wrong member, by its path, such as `rules.0.when`."""
+    """The document is not a valid policy. `faults` has a sentence for each wrong member, by its path, such as `rules.0.when`."""
 
     def __init__(self, faults: Faults) -> None:
         self.faults = dict(sorted(faults.items(), key=lambda fault: _order(fault[0])))
@@ -42,7 +44,7 @@ class InvalidPolicy(TranslatableError, ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """The ids of users, teams and roles by name; those of teams and roles are of their groups."""
+    """The ids of users, teams and roles by name; for teams and roles, the ids of their groups."""
 
     people: Mapping[str, int] = field(default_factory=dict)
     teams: Mapping[str, int] = field(default_factory=dict)
@@ -51,19 +53,19 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Whom a document names: by name as people write it, by id as it is stored."""
+    """The users, teams and roles in a document: names in the written form, ids in the stored form."""
 
     people: frozenset[Any]
     teams: frozenset[Any]
 
 
 def names_in(document: Any) -> Named:
-    """Return the usernames and the names of teams in a document of anyone."""
+    """Return the usernames and team names in an untrusted document."""
     return _named(document, str)
 
 
 def ids_in(stored: Any) -> Named:
-    """Return the ids of users and of groups in a stored policy."""
+    """Return the ids of users and groups in a stored policy."""
     return _named(stored, int)
 
 
@@ -71,24 +73,26 @@ def _named(document: Any, type_: type) -> Named:
     named: dict[str, set[Any]] = {"people": set(), "teams": set(), "roles": set()}
     for _path, owner, kind in _named_lists(document):
         items = owner[kind] if isinstance(owner[kind], list) else []
-        named["people" if kind == "requesters" else kind] |= {item for item in items if isinstance(item, type_)}
+        named["people" if kind == "requesters" else kind] |= {
+            item for item in items if isinstance(item, type_)
+        }
     return Named(frozenset(named["people"]), frozenset(named["teams"]))
 
 
-def stored_form(document: Any, directory: Directory) -> dict[str, Any]:
-    """Return what is stored of a policy as people write it. InvalidPolicy."""
+def stored_form(document: Any, directory: Directory) -> JsonDict:
+    """Return the stored form of a written policy. Raise InvalidPolicy."""
     try:
         canonical(document, max_bytes=MAX_BYTES, max_values=MAX_VALUES)
     except NotCanonical as error:
         raise InvalidPolicy({"": Sentence(error.text, error.values)}) from error
     faults: Faults = {
-        # Their sentences are translated already, and may have a % in a value.
+        # The sentences are already translated, and may contain a % in a value.
         path: Sentence("%(message)s", {"message": message})
         for path, message in schema_errors(POLICY_SCHEMA, document, plain=True).items()
     }
     if faults:
         raise InvalidPolicy(faults)
-    stored: dict[str, Any] = deepcopy(document)
+    stored: JsonDict = deepcopy(document)
     for path, owner, kind in list(_named_lists(stored)):
         _to_ids(path, owner, kind, directory, faults)
     _check(stored, faults)
@@ -97,25 +101,34 @@ def stored_form(document: Any, directory: Directory) -> dict[str, Any]:
     return stored
 
 
-def written_form(stored: Mapping[str, Any], directory: Directory) -> dict[str, Any]:
-    """Return a stored policy as people write it. Who no longer exists is `#` and the id, which no one is called."""
-    names = {kind: {pk: name for name, pk in _ids_of(directory)[kind].items()} for kind in ("people", "teams", "roles")}
-    document: dict[str, Any] = deepcopy(dict(stored))
+def written_form(stored: JsonMapping, directory: Directory) -> JsonDict:
+    """Return the written form of a stored policy. People and groups that no longer exist become `#id`, which is no valid name."""
+    names = {
+        kind: {pk: name for name, pk in _ids_of(directory)[kind].items()}
+        for kind in ("people", "teams", "roles")
+    }
+    document: JsonDict = deepcopy(dict(stored))
     for _path, owner, kind in list(_named_lists(document)):
         ids = owner.pop(kind)
         if kind in {"requesters", "people"}:
             owner[kind] = [names["people"].get(pk, f"#{pk}") for pk in ids]
             continue
-        teams = [names["teams"].get(pk, f"#{pk}") for pk in ids if pk not in names["roles"]]
+        teams = [
+            names["teams"].get(pk, f"#{pk}") for pk in ids if pk not in names["roles"]
+        ]
         roles = [names["roles"][pk] for pk in ids if pk in names["roles"]]
-        owner |= ({"teams": teams} if teams else {}) | ({"roles": roles} if roles else {})
+        owner |= ({"teams": teams} if teams else {}) | (
+            {"roles": roles} if roles else {}
+        )
     return document
 
 
-def policy_of(stored: Mapping[str, Any]) -> Policy:
-    """Return the policy of a stored document. InvalidMatch, InvalidExpression, KeyError or ValueError if it is none."""
+def policy_of(stored: JsonMapping) -> Policy:
+    """Return the policy in a stored document. Raise InvalidMatch, InvalidExpression, KeyError or ValueError if it is invalid."""
     rules = tuple(_rule(document) for document in stored.get("rules", ()))
-    flags = {name: stored.get(name, False) for name in ("four_eyes", "repeat_rejections")}
+    flags = {
+        name: stored.get(name, False) for name in ("four_eyes", "repeat_rejections")
+    }
     return Policy(rules=rules, **flags)
 
 
@@ -123,7 +136,7 @@ def _ids_of(directory: Directory) -> dict[str, Mapping[str, int]]:
     return {each.name: getattr(directory, each.name) for each in fields(directory)}
 
 
-def _rule(document: Mapping[str, Any]) -> Rule:
+def _rule(document: JsonMapping) -> Rule:
     return Rule(
         name=document["name"],
         match=match_from(document.get("match", {})),
@@ -134,28 +147,33 @@ def _rule(document: Mapping[str, Any]) -> Rule:
     )
 
 
-#: What of `ask` is kept with a request, word for word.
+#: Members of `ask` that are stored unchanged with a request.
 _TERMS = frozenset(each.name for each in fields(Terms)) - {"on_expire"}
 
 
-def _asking(document: Mapping[str, Any]) -> Asking:
-    terms = {name: value for name, value in document.items() if name in _TERMS and value}
+def _asking(document: JsonMapping) -> Asking:
+    terms = {
+        name: value for name, value in document.items() if name in _TERMS and value
+    }
     deadline = document.get("deadline")
     if deadline is not None and deadline["then"] == AtDeadline.HALT:
         terms["on_expire"] = OnExpire.HALT
     return Asking(
         terms=terms_of(terms),
         with_requester=document.get("with_requester", False),
-        deadline=Deadline(after=deadline["after"], then=AtDeadline(deadline["then"])) if deadline else None,
+        deadline=Deadline(after=deadline["after"], then=AtDeadline(deadline["then"]))
+        if deadline
+        else None,
         priority=document.get("priority", ""),
         key_fields=tuple(document.get("key_fields", ())),
     )
 
 
-def _named_lists(document: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield each list of names (or ids) in a document of anyone: its path, the object that has it, and its name there."""
+def _named_lists(document: Any) -> Iterator[tuple[str, JsonDict, str]]:
+    """Yield each list of names (or ids) in an untrusted document: its path, its parent object, and its key there."""
     for index, rule in enumerate(_list(document, "rules")):
-        match, ask = _member(rule, "match"), _member(rule, "ask")
+        match = _member(rule, "match")
+        ask = _member(rule, "ask")
         if "requesters" in match:
             yield f"rules.{index}.match.requesters", match, "requesters"
         owners: list[tuple[str, Any]] = [
@@ -164,11 +182,16 @@ def _named_lists(document: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
             for place, group in enumerate(_list(stage, "groups"))
         ]
         owners += [
-            (f"rules.{index}.ask.escalation.{place}", step) for place, step in enumerate(_list(ask, "escalation"))
+            (f"rules.{index}.ask.escalation.{place}", step)
+            for place, step in enumerate(_list(ask, "escalation"))
         ]
         for path, owner in owners:
             if isinstance(owner, dict):
-                yield from ((f"{path}.{kind}", owner, kind) for kind in ("people", "teams", "roles") if kind in owner)
+                yield from (
+                    (f"{path}.{kind}", owner, kind)
+                    for kind in ("people", "teams", "roles")
+                    if kind in owner
+                )
 
 
 def _list(holder: Any, name: str) -> list[Any]:
@@ -176,12 +199,12 @@ def _list(holder: Any, name: str) -> list[Any]:
     return items if isinstance(items, list) else []
 
 
-def _member(holder: Any, name: str) -> dict[str, Any]:
+def _member(holder: Any, name: str) -> JsonDict:
     value = holder.get(name) if isinstance(holder, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-#: How `written_form` names who no longer exists.
+#: The form that `written_form` gives to removed people and groups.
 _GONE = re.compile(r"#[0-9]+")
 
 _MISSING: Mapping[str, str] = {
@@ -191,9 +214,12 @@ _MISSING: Mapping[str, str] = {
 }
 
 
-def _to_ids(path: str, owner: dict[str, Any], kind: str, directory: Directory, faults: Faults) -> None:
-    """Replace a list of names by ids; roles join the teams."""
-    names, known = owner.pop(kind), "people" if kind == "requesters" else kind
+def _to_ids(
+    path: str, owner: JsonDict, kind: str, directory: Directory, faults: Faults
+) -> None:
+    """Replace a list of names by ids; roles are added to the teams."""
+    names = owner.pop(kind)
+    known = "people" if kind == "requesters" else kind
     ids = _ids_of(directory)[known]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         faults[path] = Sentence(gettext_noop("must be a list of usernames"))
@@ -206,15 +232,20 @@ def _to_ids(path: str, owner: dict[str, Any], kind: str, directory: Directory, f
         owner[target] = [*owner.get(target, ()), *known_ids]
 
 
-def _check(stored: Mapping[str, Any], faults: Faults) -> None:
+def _check(stored: JsonMapping, faults: Faults) -> None:
     names: dict[str, int] = {}
     for index, rule in enumerate(stored.get("rules", ())):
-        path, name = f"rules.{index}", rule["name"]
+        path = f"rules.{index}"
+        name = rule["name"]
         if INVISIBLE.search(name) or name.strip() != name:
-            text = gettext_noop("contains an invisible character, or begins or ends with a space")
+            text = gettext_noop(
+                "contains an invisible character, or begins or ends with a space"
+            )
             faults[f"{path}.name"] = Sentence(text)
         elif name.casefold() in names:
-            text = gettext_noop("is the name of rule %(number)s too; every rule needs its own")
+            text = gettext_noop(
+                "is the name of rule %(number)s too; every rule needs its own"
+            )
             faults[f"{path}.name"] = Sentence(text, {"number": names[name.casefold()]})
         names.setdefault(name.casefold(), index + 1)
         _try(f"{path}.match", partial(match_from, rule.get("match", {})), faults)
@@ -228,7 +259,9 @@ def _check(stored: Mapping[str, Any], faults: Faults) -> None:
             and all(kind in [*ASKS] for kind in kinds)
             and "stages" in rule.get("ask", {})
         ):
-            text = gettext_noop("is about approvals and recoveries: one person answers a question or form")
+            text = gettext_noop(
+                "is about approvals and recoveries: one person answers a question or form"
+            )
             faults[f"{path}.ask.stages"] = Sentence(text)
 
 
@@ -242,27 +275,42 @@ def _try(path: str, read: Callable[[], object], faults: Faults) -> None:
         faults[path] = Sentence(error.text, error.values)
 
 
-def _check_ask(path: str, ask: Mapping[str, Any], faults: Faults) -> None:
+def _check_ask(path: str, ask: JsonMapping, faults: Faults) -> None:
     for name in ("reminders", "escalation"):
-        times = [item["after"] if isinstance(item, dict) else item for item in ask.get(name, ())]
+        times = [
+            item["after"] if isinstance(item, dict) else item
+            for item in ask.get(name, ())
+        ]
         if times != sorted(set(times)):
             faults[f"{path}.{name}"] = Sentence(
-                gettext_noop("must be in the order of their times, each later than the one before")
+                gettext_noop(
+                    "must be in the order of their times, each later than the one before"
+                )
             )
     for place, step in enumerate(ask.get("escalation", ())):
         if not step.get("people") and not step.get("teams"):
-            faults[f"{path}.escalation.{place}"] = Sentence(gettext_noop("must name people, teams or roles"))
+            faults[f"{path}.escalation.{place}"] = Sentence(
+                gettext_noop("must name people, teams or roles")
+            )
     for number, stage in enumerate(ask.get("stages", ())):
         for place, group in enumerate(stage["groups"]):
-            if not group.get("teams") and group.get("people") and len(group["people"]) < group.get("votes", 1):
+            if (
+                not group.get("teams")
+                and group.get("people")
+                and len(group["people"]) < group.get("votes", 1)
+            ):
                 faults[f"{path}.stages.{number}.groups.{place}.votes"] = Sentence(
                     gettext_noop("must not be more than the people who are named")
                 )
     for place, pointer in enumerate(ask.get("key_fields", ())):
         if not is_pointer(pointer):
-            faults[f"{path}.key_fields.{place}"] = Sentence(gettext_noop("must be a JSON pointer such as /amount"))
+            faults[f"{path}.key_fields.{place}"] = Sentence(
+                gettext_noop("must be a JSON pointer such as /amount")
+            )
 
 
 def _order(path: str) -> list[tuple[int, str]]:
-    """Sort paths as the document has them: the tenth rule after the second."""
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in path.split(".")]
+    """Sort paths in document order: the tenth rule after the second."""
+    return [
+        (int(part), "") if part.isdecimal() else (0, part) for part in path.split(".")
+    ]

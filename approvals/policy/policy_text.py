@@ -1,4 +1,4 @@
-"""The policy as text: the JSON that people and files write, and in which of its lines a fault is."""
+"""The policy as JSON text, and the lines of its faults."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from approvals.db.canonical_json import NotCanonical, canonical, load
 from approvals.policy.policies import MAX_BYTES, MAX_VALUES, InvalidPolicy
-from approvals.text.alignment import Budget
+from approvals.text.alignment import PairBudget
 from approvals.text.hunks import MAX_WORK, folded, pairs_of
 from approvals.text.translatable import Count, Sentence, gettext_noop
 
@@ -17,9 +17,12 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+|\n')
 
 
 def read_text(text: str) -> Any:
-    """Return the document that a text is. InvalidPolicy if it is no JSON, which says where, or none that can be written again."""
+    """Parse a policy. Raise InvalidPolicy, with the position, if it is not JSON or cannot be written back."""
     if len(text) > MAX_BYTES:
-        limit = Sentence(gettext_noop("larger than %(limit)s characters"), {"limit": Count(MAX_BYTES)})
+        limit = Sentence(
+            gettext_noop("larger than %(limit)s characters"),
+            {"limit": Count(MAX_BYTES)},
+        )
         raise InvalidPolicy({"": limit})
     try:
         document = load(text, max_values=MAX_VALUES)
@@ -28,38 +31,55 @@ def read_text(text: str) -> Any:
         fault = error.__cause__
         if not isinstance(fault, json.JSONDecodeError):
             raise InvalidPolicy({"": Sentence(error.text, error.values)}) from error
-        place = {"line": fault.lineno, "column": fault.colno, "message": _message(fault)}
-        text = gettext_noop("not valid JSON: line %(line)s, column %(column)s: %(message)s")
+        place = {
+            "line": fault.lineno,
+            "column": fault.colno,
+            "message": _message(fault),
+        }
+        text = gettext_noop(
+            "not valid JSON: line %(line)s, column %(column)s: %(message)s"
+        )
         raise InvalidPolicy({"": Sentence(text, place)}) from error
     return document
 
 
 def place_of(fault: Sentence) -> int:
-    """Return the line that a fault of a text names; 0 if it names none."""
+    """Return the line named in a fault; 0 if there is none."""
     line = fault.values.get("line", 0)
     return line if isinstance(line, int) else 0
 
 
-#: What Python says of a fault, and what it means.
+#: Python's JSON error messages, with plain explanations.
 _MESSAGES = {
-    "Expecting ',' delimiter": gettext_noop("a comma is missing before this, or a bracket"),
+    "Expecting ',' delimiter": gettext_noop(
+        "a comma is missing before this, or a bracket"
+    ),
     "Expecting ':' delimiter": gettext_noop("a colon is missing before this"),
-    "Expecting property name": gettext_noop("a name in double quotes is missing, or there is a comma too many"),
+    "Expecting property name": gettext_noop(
+        "a name in double quotes is missing, or there is a comma too many"
+    ),
     "Illegal trailing comma": gettext_noop("there is a comma too many"),
     "Expecting value": gettext_noop("a value is missing, or is not in double quotes"),
     "Extra data": gettext_noop("there is more text behind the end"),
-    "Unterminated string": gettext_noop("the text that begins here has no closing quote"),
-    "Invalid control character": gettext_noop("a text goes over the end of a line, or has another control character"),
+    "Unterminated string": gettext_noop(
+        "the text that begins here has no closing quote"
+    ),
+    "Invalid control character": gettext_noop(
+        "a text goes over the end of a line, or has another control character"
+    ),
 }
 
 
 def _message(fault: json.JSONDecodeError) -> Sentence:
-    text = next((words for begin, words in _MESSAGES.items() if fault.msg.startswith(begin)), None)
+    text = next(
+        (words for begin, words in _MESSAGES.items() if fault.msg.startswith(begin)),
+        None,
+    )
     return Sentence(text) if text else Sentence("%(message)s", {"message": fault.msg})
 
 
 def write_text(document: Mapping[str, Any]) -> str:
-    """Return a policy as the text of a file, one member to a line."""
+    """Return a policy as file text, with one member per line."""
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -72,10 +92,11 @@ def line_of(text: str, path: str) -> int:
 
 
 def _lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the path of each member of a valid JSON text with its line."""
-    # What is open: the index of the next item of a list, or the name of the next member of an object, None before it.
+    """Yield the path and line of each member of a valid JSON text."""
+    # Open containers: the index of a list's next item, or the name of an object's next member (None before it).
     open_: list[int | str | None] = []
-    line, name = 1, ""
+    line = 1
+    name = ""
     for part in _TOKEN.findall(text):
         match part:
             case "\n":
@@ -102,9 +123,11 @@ def _path(open_: list[int | str | None]) -> str:
 
 
 def difference(before: str, after: str) -> list[str]:
-    """Return the lines that differ, with some around them, marked as in a patch; nothing if none does."""
+    """Return the differing lines with some context, marked as in a patch; empty if there is no difference."""
     lines = []
-    for hunk in folded(pairs_of(before, after, Budget(MAX_WORK))) if before != after else ():
+    for hunk in (
+        folded(pairs_of(before, after, PairBudget(MAX_WORK))) if before != after else ()
+    ):
         if hunk.folded:
             lines.append("…")
             continue

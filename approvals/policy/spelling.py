@@ -1,31 +1,31 @@
-"""The names of tools, agents and MCP servers in conditions, which compare texts exactly."""
+"""Match the spelling of tool, agent and MCP server names in conditions, where CEL compares texts exactly."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
-from approvals.text.canonical_names import fold
+from approvals.text.names import fold
 
-#: The names among the facts of a condition.
+#: Facts that are names.
 NAMES = ("tool", "agent", "server")
-#: The texts in a condition. One with an escape is no name.
+#: Text literals in a condition. Names contain no escapes.
 _TEXTS = re.compile(r'"([^"\\]+)"|\'([^\'\\]+)\'')
 
 
 def texts_in(condition: str) -> Sequence[str]:
-    """Return the texts in a condition, the longest first."""
+    """Return the text literals in a condition, longest first."""
     texts = {double or single for double, single in _TEXTS.findall(condition)}
     return sorted(texts, key=lambda text: (-len(text), text))
 
 
 def spelled_as(texts: Iterable[str], name: str) -> str:
-    """Return a name with each part that one of these texts names in the spelling of that text; the longest text comes first.
+    """Return a name with each part respelled like the one of these texts that equals it; longer texts take precedence.
 
     So `tool == "wire"` and `tool.startsWith("wi")` hold for `Wire`, and `tool != "wire"` does not.
     """
     canonical = fold(name)
-    # Only of ASCII are the letters of a name and of its canonical form at the same places.
+    # Only in ASCII do a name and its canonical form have their letters at the same positions.
     letters = list(name if name.isascii() else canonical)
     free = [True] * len(letters)
     for text in texts:

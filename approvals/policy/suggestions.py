@@ -1,9 +1,8 @@
-"""What people's own decisions suggest: a rule or a grant for calls that were approved unchanged every time. Pure.
+"""Suggest a rule or grant for calls that people approved unchanged every time. Pure.
 
-A suggestion never reaches beyond the values that it was made from: it fits no decided call that was rejected or changed, no
-member of an input that no one has seen, no text that was not approved, no number beyond those that were, and no recipient but
-those, or others of their domain. Only words for people, such as the text of a mail, may differ. Calls with secret values
-suggest no rule.
+A suggestion never goes beyond the values it was made from: it matches no decided call that was rejected or changed, no member
+that was never seen, no text or number outside the approved ones, and no recipient other than those seen or others in their
+domain. Only text for people, such as the body of a mail, may differ. Calls with secret values suggest no rule.
 """
 
 from __future__ import annotations
@@ -15,31 +14,39 @@ from typing import Any
 from uuid import UUID
 
 from approvals.db.json_pointer import pointer_parts, pointer_to
-from approvals.policy.bounds import MAX_DEPTH, MAX_TEXT, MAX_VALUES, bounds_of, domains_of, shape_of
+from approvals.json_types import JsonDict, JsonMapping
+from approvals.policy.bounds import (
+    MAX_DEPTH,
+    MAX_TEXT,
+    MAX_VALUES,
+    bounds_of,
+    domains_of,
+    shape_of,
+)
 from approvals.policy.documents import InvalidMatch, match_from
-from approvals.policy.grants import Case, audiences, is_shell_like
+from approvals.policy.grants import GrantCase, audiences, is_shell_like
 from approvals.policy.match import Facts
 from approvals.policy.rules import MAX_NAME as MAX_RULE_NAME
 from approvals.policy.value_types import is_number
 from approvals.states import Audience, Width
 from approvals.text.secrets import Hidden, masked
 
-#: How often a call must have been approved.
+#: Minimum number of approvals.
 ENOUGH = 20
-#: Pointers of each input that are looked at.
+#: Maximum number of pointers examined per input.
 MAX_POINTERS = 50
-#: Decisions on a tool whose values are compared.
+#: Maximum number of decisions per tool whose values are compared.
 MAX_COMPARED = 5_000
-#: Characters of a pointer in the name of a rule.
+#: Maximum length of a pointer in the name of a rule.
 MAX_NAME = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
-    """A call that a person decided, with what a grant would have been compared with; `good` if it was approved as it was."""
+class DecidedCall:
+    """A call that a person decided, with the values that grants compare; `good` if it was approved unchanged."""
 
     pk: UUID
-    value: Mapping[str, Any]
+    value: JsonMapping
     good: bool
     by_id: int
     secrets: Sequence[str] = ()
@@ -52,24 +59,33 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Approved calls that a rule could fit, and the words that say which."""
+    """Approved calls that a rule could match, and the words that describe them."""
 
-    cases: Sequence[Decided]
+    cases: Sequence[DecidedCall]
     words: str = ""
 
 
-def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Sequence[Decided]] | None:
-    """Return the rule, as people write it, that fits the most approvals of a tool and nothing else, with those approvals.
+def rule_for(
+    tool: str, decided: Sequence[DecidedCall]
+) -> tuple[JsonDict, Sequence[DecidedCall]] | None:
+    """Return the rule, in its written form, that matches the most approvals of a tool and nothing else, with those approvals.
 
-    None if no rule fits enough of them.
+    None if no rule matches enough of them.
     """
-    # In a rule, the name of a tool is a pattern; any other input of a shell is another program; and nothing says what files a
-    # call may have.
-    if len(decided) < ENOUGH or "*" in tool or is_shell_like(tool) or any(each.has_files for each in decided):
+    # A tool name in a rule is a pattern, any other input of a shell is another program, and rules cannot test files.
+    if (
+        len(decided) < ENOUGH
+        or "*" in tool
+        or is_shell_like(tool)
+        or any(each.has_files for each in decided)
+    ):
         return None
-    # Of many decisions the latest, and whatever was not approved.
-    compared = [*decided[:MAX_COMPARED], *(each for each in decided[MAX_COMPARED:] if not each.good)]
-    # What is secret today was perhaps none when an earlier request was asked.
+    # The latest decisions, and all that were not approvals.
+    compared = [
+        *decided[:MAX_COMPARED],
+        *(each for each in decided[MAX_COMPARED:] if not each.good),
+    ]
+    # A value that is secret today may not have been when an earlier request was made.
     secrets = {pointer for each in decided for pointer in each.secrets}
     shown = {each.pk: masked(each.value, secrets) for each in compared}
     refused = [each for each in compared if not each.good]
@@ -88,14 +104,22 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
 
 
 def grant_for(
-    case: Case, *, requester: int, scope: str, fingerprints: Collection[str], decided: Sequence[Decided]
-) -> tuple[Width, Audience, Sequence[Decided]] | None:
-    """Return the grant that could be given with a request and would have approved nothing that people did not approve.
+    case: GrantCase,
+    *,
+    requester: int,
+    scope: str,
+    fingerprints: Collection[str],
+    decided: Sequence[DecidedCall],
+) -> tuple[Width, Audience, Sequence[DecidedCall]] | None:
+    """Return the grant for a request that would have approved only calls that people approved.
 
-    With the decided calls that it would have approved, whose input has one of `fingerprints`; None if these are too few. It is
-    for the agent that asks, or for the key, and covers the exact input: any wider one would approve values that no one has seen.
+    It comes with the decided calls that it would have approved, whose input has one of `fingerprints`; None if there are too few.
+    It is for the agent or the key that asks and covers the exact input: a broader one would approve values that were never seen.
     """
-    audience = next((each for each in (Audience.AGENT, Audience.KEY) if each in audiences(case)), None)
+    audience = next(
+        (each for each in (Audience.AGENT, Audience.KEY) if each in audiences(case)),
+        None,
+    )
     if audience is None:
         return None
     covered = [
@@ -103,7 +127,11 @@ def grant_for(
         for each in decided
         if each.requester == requester
         and each.fingerprint in fingerprints
-        and (each.agent == case.agent if audience == Audience.AGENT else each.scope == scope)
+        and (
+            each.agent == case.agent
+            if audience == Audience.AGENT
+            else each.scope == scope
+        )
     ]
     if len(covered) < ENOUGH or not all(each.good for each in covered):
         return None
@@ -111,18 +139,26 @@ def grant_for(
 
 
 def _name(tool: str, words: str) -> str:
-    """Return the name of a rule, with as much of the name of the tool as fits."""
-    return (tool if len(tool) + len(words) <= MAX_RULE_NAME else tool[: MAX_RULE_NAME - len(words) - 1] + "…") + words
+    """Return the name of a rule, with the tool name shortened to fit."""
+    return (
+        tool
+        if len(tool) + len(words) <= MAX_RULE_NAME
+        else tool[: MAX_RULE_NAME - len(words) - 1] + "…"
+    ) + words
 
 
 def _bounded(
-    cases: Sequence[Decided], shown: Mapping[UUID, Any], refused: Sequence[Decided]
-) -> tuple[list[dict[str, Any]], Sequence[Decided]] | None:
-    """Return the conditions that fit those of the cases that are alike, and nothing beyond them; with these cases.
+    cases: Sequence[DecidedCall],
+    shown: Mapping[UUID, Any],
+    refused: Sequence[DecidedCall],
+) -> tuple[list[JsonDict], Sequence[DecidedCall]] | None:
+    """Return conditions that match the similar ones of these cases and nothing else, with those cases.
 
-    None if they are too few, or if no match can say it.
+    None if there are too few, or if no match can express it.
     """
-    shapes = Counter(shape for each in cases if (shape := shape_of(shown[each.pk])) is not None)
+    shapes = Counter(
+        shape for each in cases if (shape := shape_of(shown[each.pk])) is not None
+    )
     shape, number = next(iter(shapes.most_common(1)), ((), 0))
     if number < ENOUGH:
         return None
@@ -140,9 +176,11 @@ def _bounded(
     return conditions, alike
 
 
-def _by_value(decided: Sequence[Decided], shown: Mapping[UUID, Any]) -> Iterator[_Candidate]:
-    """Yield what each pointer to a value offers."""
-    held: dict[str, list[tuple[Decided, Any]]] = defaultdict(list)
+def _by_value(
+    decided: Sequence[DecidedCall], shown: Mapping[UUID, Any]
+) -> Iterator[_Candidate]:
+    """Yield the candidates for each pointer to a value."""
+    held: dict[str, list[tuple[DecidedCall, Any]]] = defaultdict(list)
     for each in decided:
         for pointer, value in _values(shown[each.pk]):
             held[pointer].append((each, value))
@@ -156,46 +194,64 @@ def _by_value(decided: Sequence[Decided], shown: Mapping[UUID, Any]) -> Iterator
             yield from _equal(pointer, pairs)
 
 
-def _values(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the texts, numbers and lists in an input with their pointers, the upper levels first."""
-    left, below = MAX_POINTERS, deque[tuple[tuple[str, ...], Mapping[str, Any]]]([((), value)])
+def _values(value: JsonMapping) -> Iterator[tuple[str, Any]]:
+    """Yield the texts, numbers and lists in an input with their pointers, upper levels first."""
+    left = MAX_POINTERS
+    below = deque[tuple[tuple[str, ...], JsonMapping]]([((), value)])
     while below and left:
         path, holder = below.popleft()
         for name, held in holder.items():
             if isinstance(held, dict):
                 if len(path) + 1 < MAX_DEPTH:
                     below.append(((*path, name), held))
-            elif is_number(held) or (isinstance(held, str | list) and not isinstance(held, Hidden)):
+            elif is_number(held) or (
+                isinstance(held, str | list) and not isinstance(held, Hidden)
+            ):
                 yield pointer_to(*path, name), held
                 left -= 1
                 if not left:
                     return
 
 
-def _up_to(pairs: Sequence[tuple[Decided, Any]]) -> Iterator[_Candidate]:
-    """Yield the calls with a number below every one that was not approved."""
+def _up_to(pairs: Sequence[tuple[DecidedCall, Any]]) -> Iterator[_Candidate]:
+    """Yield the calls with a number below all those that were not approved."""
     refused = min((value for each, value in pairs if not each.good), default=None)
-    below = [(each, value) for each, value in pairs if each.good and (refused is None or value < refused)]
+    below = [
+        (each, value)
+        for each, value in pairs
+        if each.good and (refused is None or value < refused)
+    ]
     if below:
-        yield _Candidate([each for each, _value in below], f" up to {max(value for _each, value in below)}")
+        yield _Candidate(
+            [each for each, _value in below],
+            f" up to {max(value for _each, value in below)}",
+        )
 
 
-def _equal(pointer: str, pairs: Sequence[tuple[Decided, str]]) -> Iterator[_Candidate]:
-    by_value: dict[str, list[Decided]] = defaultdict(list)
+def _equal(
+    pointer: str, pairs: Sequence[tuple[DecidedCall, str]]
+) -> Iterator[_Candidate]:
+    by_value: dict[str, list[DecidedCall]] = defaultdict(list)
     for each, value in pairs:
         if len(value) <= MAX_TEXT:
             by_value[value].append(each)
-    good = {value: cases for value, cases in by_value.items() if all(each.good for each in cases)}
+    good = {
+        value: cases
+        for value, cases in by_value.items()
+        if all(each.good for each in cases)
+    }
     best = sorted(good, key=lambda value: (-len(good[value]), value))[:MAX_VALUES]
-    chosen = [value for value in best if len(good[value]) * len(best) >= ENOUGH] or best[:1]
+    chosen = [
+        value for value in best if len(good[value]) * len(best) >= ENOUGH
+    ] or best[:1]
     if chosen:
         cases = [each for value in chosen for each in good[value]]
         yield _Candidate(cases, f" by {'.'.join(pointer_parts(pointer))[-MAX_NAME:]}")
 
 
-def _domains(pairs: Sequence[tuple[Decided, Any]]) -> Iterator[_Candidate]:
-    """Yield the domains of mail addresses to which everything was approved."""
-    by_domain: dict[str, list[Decided]] = defaultdict(list)
+def _domains(pairs: Sequence[tuple[DecidedCall, Any]]) -> Iterator[_Candidate]:
+    """Yield the mail domains for which all calls were approved."""
+    by_domain: dict[str, list[DecidedCall]] = defaultdict(list)
     for each, value in pairs:
         domains = domains_of(value)
         if len(domains) == 1:

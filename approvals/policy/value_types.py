@@ -1,7 +1,7 @@
-"""The types of values in a match: what a text or a number has to be before anything else is compared.
+"""Types of values in a match, which texts and numbers must satisfy before they are compared.
 
-A type leaves nothing to the tool that gets the value: what one program takes for one address and another for two is of no type.
-Letters are compared as they are, but for the domain of an address and a host, where upper and lower case are one.
+A type leaves no room for interpretation: a text that one program reads as one address and another as two belongs to no type.
+Comparison is case-sensitive, except for hosts and the domains of addresses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 class ValueType(StrEnum):
-    """What a value can be."""
+    """A type of value."""
 
     ADDRESS = "address"
     ADDRESSES = "addresses"
@@ -26,19 +26,21 @@ class ValueType(StrEnum):
     TEXT = "text"
 
 
-#: Characters of an address, of a host and of a path.
-MAX_ADDRESS, MAX_HOST, MAX_PATH = 254, 253, 1_000
+#: Maximum length of an address, of a host and of a path.
+MAX_ADDRESS = 254
+MAX_HOST = 253
+MAX_PATH = 1_000
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _NAME = rf"{_LABEL}(?:\.{_LABEL})*"
-#: The part before the @ without quotes, comments and dots that no mail server agrees on.
+#: The part before the @, without quotes, comments and dots, on which mail servers disagree.
 _LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
 _ADDRESS = re.compile(rf"{_LOCAL}@{_LABEL}(?:\.{_LABEL})+")
 _HOST = re.compile(_NAME)
-#: One part of a path: no separators of other systems, drives, patterns, or anything that a shell or a server would replace.
+#: One part of a path, without other systems' separators, drives, patterns, or anything a shell or server would substitute.
 _PART = re.compile(r"[\w.@+=,()# -]+")
-#: What ends a line somewhere, and every other control character.
+#: Characters that some program treats as a line break, and all other control characters.
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-#: Patterns: a star stands for the whole name, or for the beginning of it, and in a domain only for whole labels.
+#: Patterns: a star stands for the whole local part or its beginning, and in a domain only for whole labels.
 _DOMAIN_PATTERN = re.compile(rf"(?:\*\.)?{_NAME}")
 _LOCAL_PATTERN = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+")
 
@@ -47,15 +49,27 @@ def is_of(kind: ValueType, value: Any) -> bool:
     """Return whether a value is of a type."""
     match kind:
         case ValueType.ADDRESS:
-            return isinstance(value, str) and len(value) <= MAX_ADDRESS and _ADDRESS.fullmatch(value) is not None
+            return (
+                isinstance(value, str)
+                and len(value) <= MAX_ADDRESS
+                and _ADDRESS.fullmatch(value) is not None
+            )
         case ValueType.ADDRESSES:
-            return isinstance(value, list) and bool(value) and all(is_of(ValueType.ADDRESS, item) for item in value)
+            return (
+                isinstance(value, list)
+                and bool(value)
+                and all(is_of(ValueType.ADDRESS, item) for item in value)
+            )
         case ValueType.AMOUNT:
             return is_number(value) and value >= 0
         case ValueType.PATH:
             return isinstance(value, str) and _is_path(value)
         case ValueType.HOST:
-            return isinstance(value, str) and len(value) <= MAX_HOST and _HOST.fullmatch(value) is not None
+            return (
+                isinstance(value, str)
+                and len(value) <= MAX_HOST
+                and _HOST.fullmatch(value) is not None
+            )
         case ValueType.LINE:
             return isinstance(value, str) and not _BREAKS.search(value)
         case ValueType.TEXT:
@@ -63,20 +77,20 @@ def is_of(kind: ValueType, value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number that can be compared: no boolean, and nothing that is not finite."""
+    """Return whether a value is a comparable number: finite, and not a boolean."""
     if isinstance(value, bool):
         return False
     return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def items_of(kind: ValueType, value: Any) -> Sequence[Any]:
-    """Return what a test compares of a value of this type, in the form in which it is compared."""
+    """Return the items of a value of this type that a test compares, normalized."""
     items = value if kind == ValueType.ADDRESSES else [value]
     return [compared(kind, item) for item in items]
 
 
 def compared(kind: ValueType, item: Any) -> Any:
-    """Return one value in the form in which values of this type are compared: domains and hosts in lower case."""
+    """Return an item in the form in which values of this type are compared: domains and hosts in lower case."""
     if kind == ValueType.HOST:
         return item.lower()
     if kind in {ValueType.ADDRESS, ValueType.ADDRESSES}:
@@ -86,26 +100,31 @@ def compared(kind: ValueType, item: Any) -> Any:
 
 
 def item_type(kind: ValueType) -> ValueType:
-    """Return the type of each value that a test compares."""
+    """Return the type of each item that a test compares."""
     return ValueType.ADDRESS if kind == ValueType.ADDRESSES else kind
 
 
 def is_pattern(kind: ValueType, text: str) -> bool:
-    """Return whether a pattern can be meant for values of this type: one for addresses or hosts names whole labels.
+    """Return whether a pattern is valid for values of this type: in addresses and hosts, a star stands for whole labels.
 
-    `*ourcompany.com` would fit `evil-ourcompany.com`.
+    `*ourcompany.com` would match `evil-ourcompany.com`.
     """
     if kind == ValueType.HOST:
         return _DOMAIN_PATTERN.fullmatch(text) is not None
     if item_type(kind) == ValueType.ADDRESS:
         local, at, domain = text.rpartition("@")
-        return bool(at and _LOCAL_PATTERN.fullmatch(local) and _DOMAIN_PATTERN.fullmatch(domain))
+        return bool(
+            at and _LOCAL_PATTERN.fullmatch(local) and _DOMAIN_PATTERN.fullmatch(domain)
+        )
     return kind in {ValueType.PATH, ValueType.LINE, ValueType.TEXT}
 
 
 def _is_path(text: str) -> bool:
-    """Return whether a text is one path that goes only down, and means the same wherever it is read."""
+    """Return whether a text is one path that only descends, and means the same to every program."""
     parts = text.removeprefix("/").removesuffix("/").split("/")
-    # Letters in other widths become dots and slashes in some programs.
+    # Some programs turn full-width characters into dots and slashes.
     plain = len(text) <= MAX_PATH and unicodedata.normalize("NFKC", text) == text
-    return plain and all(_PART.fullmatch(part) and part == part.strip(" ") and part.strip(". ") for part in parts)
+    return plain and all(
+        _PART.fullmatch(part) and part == part.strip(" ") and part.strip(". ")
+        for part in parts
+    )

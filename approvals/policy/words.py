@@ -1,9 +1,9 @@
-"""Matches and rules in sentences for people, in the reader's language."""
+"""Matches and rules in sentences, in the reader's language."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -15,17 +15,28 @@ from django.utils.translation import gettext_lazy, ngettext
 from approvals.db.json_pointer import pointer_parts
 from approvals.policy.asks import Asking, AtDeadline
 from approvals.policy.grants import length
-from approvals.policy.match import Between, Condition, Like, Match, Members, OneOf, StartsWith, Typed
+from approvals.policy.input_conditions import (
+    Between,
+    InputCondition,
+    Like,
+    Members,
+    OneOf,
+    StartsWith,
+    Typed,
+    shortened,
+)
+from approvals.policy.match import Match
 from approvals.policy.rules import REPEAT_DAYS, Policy, Rule, Then
-from approvals.policy.terms import Group, People, Reason, Stage
+from approvals.policy.terms import MessageRule, People, Stage, VoterGroup
 from approvals.policy.value_types import ValueType
 from approvals.states import ORIGINS, Kind, Priority
 from approvals.text.numbers import grouped
 from approvals.text.text import visible
 from approvals.text.translation import quoted, translated
 
-#: Characters of a value, and values of a list, that a sentence shows.
-SHOWN, LISTED = 80, 5
+#: Maximum length of a value, and number of list items, in a sentence.
+SHOWN = 80
+LISTED = 5
 
 _KINDS = {
     Kind.APPROVAL: gettext_lazy("approvals"),
@@ -33,7 +44,11 @@ _KINDS = {
     Kind.FORM: gettext_lazy("forms"),
     Kind.RECOVERY: gettext_lazy("unknown outcomes"),
 }
-_CHANNELS = {"mail": gettext_lazy("mail"), "slack": "Slack", "push": gettext_lazy("push message")}
+_CHANNELS = {
+    "mail": gettext_lazy("mail"),
+    "slack": "Slack",
+    "push": gettext_lazy("push message"),
+}
 
 
 _TYPES = {
@@ -49,7 +64,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """The names of people and of groups (teams and roles) by id."""
+    """Names of people and of groups (teams and roles) by id."""
 
     people: Mapping[int, str] = field(default_factory=dict)
     groups: Mapping[int, str] = field(default_factory=dict)
@@ -60,34 +75,49 @@ class Names:
 
 
 def requests_in_words(match: Match, names: Names) -> str:
-    """Return which requests a match means, such as “calls of refund by the agent billing whose amount is at most 100”."""
+    """Describe the requests of a match, such as “calls of refund by the agent billing whose amount is at most 100”."""
     parts = [
         _what(match),
         _part(match.servers, _("on the MCP server %(names)s")),
         _part(match.agents, _("by the agent %(names)s")),
-        _part([names.people.get(pk, f"#{pk}") for pk in match.requesters], _("from %(names)s")),
-        _part([str(ORIGINS.get(source, source)) for source in match.sources], _("that come through %(names)s")),
-        _part([str(Priority(each).label) for each in match.priorities], _("with the priority %(names)s")),
-        _part([condition_in_words(each) for each in match.conditions], _("whose %(names)s"), _all_of),
+        _part(
+            [names.people.get(pk, f"#{pk}") for pk in match.requesters],
+            _("from %(names)s"),
+        ),
+        _part(
+            [str(ORIGINS.get(source, source)) for source in match.sources],
+            _("that come through %(names)s"),
+        ),
+        _part(
+            [str(Priority(each).label) for each in match.priorities],
+            _("with the priority %(names)s"),
+        ),
+        _part(
+            [condition_in_words(each) for each in match.conditions],
+            _("whose %(names)s"),
+            _all_of,
+        ),
     ]
     return " ".join(filter(None, parts))
 
 
-def condition_in_words(condition: Condition) -> str:
-    """Return what a value of the input has to be, such as “amount is at most 100”."""
+def condition_in_words(condition: InputCondition) -> str:
+    """Describe a condition on the input, such as “amount is at most 100”."""
     name = visible(".".join(pointer_parts(condition.pointer))) or _("input")
     text, values = _tested(condition.test)
     return text % ({"name": name} | values)
 
 
 def rule_in_words(rule: Rule, names: Names) -> list[str]:
-    """Return what a rule says, in sentences. Its condition and its message are not among them."""
+    """Describe a rule in sentences, without its condition and message."""
     templates = {
         Then.ALLOW: _("Allows %(requests)s without asking."),
         Then.DENY: _("Denies %(requests)s without asking."),
         Then.ASK: _("Asks people about %(requests)s."),
     }
-    sentences = [templates[rule.then] % {"requests": requests_in_words(rule.match, names)}]
+    sentences = [
+        templates[rule.then] % {"requests": requests_in_words(rule.match, names)}
+    ]
     if rule.then == Then.ASK:
         return [*sentences, *_asking_in_words(rule.ask or Asking(), names)]
     if rule.ask is None:
@@ -100,22 +130,34 @@ def rule_in_words(rule: Rule, names: Names) -> list[str]:
 
 
 def whole_rule_in_words(rule: Rule, names: Names) -> list[str]:
-    """Return everything that a rule says, in sentences."""
+    """Describe all parts of a rule in sentences."""
     first, *rest = rule_in_words(rule, names)
-    when = [_("Only if: %(condition)s") % {"condition": visible(rule.when.text)}] if rule.when is not None else []
-    message = [_("Message: “%(message)s”") % {"message": visible(rule.message)}] if rule.message else []
+    when = (
+        [_("Only if: %(condition)s") % {"condition": visible(rule.when.text)}]
+        if rule.when is not None
+        else []
+    )
+    message = (
+        [_("Message: “%(message)s”") % {"message": visible(rule.message)}]
+        if rule.message
+        else []
+    )
     return [first, *when, *rest, *message]
 
 
 def otherwise_in_words(policy: Policy) -> list[str]:
-    """Return what a policy says besides its rules."""
+    """Describe the settings of a policy outside its rules."""
     sentences = [
-        _("Where no rule fits, people are asked, and never the person who runs the agent.")
+        _(
+            "Where no rule fits, people are asked, and never the person who runs the agent."
+        )
         if policy.four_eyes
         else _("Where no rule fits, people are asked, as without a policy.")
     ]
     if policy.repeat_rejections:
-        text = _("What a person rejected in the last %(days)s days is rejected again if it is asked unchanged.")
+        text = _(
+            "What a person rejected in the last %(days)s days is rejected again if it is asked unchanged."
+        )
         sentences.append(text % {"days": REPEAT_DAYS})
     return sentences
 
@@ -134,21 +176,32 @@ def _is_narrow(match: Match) -> bool:
     return match != Match()
 
 
-def _part(items: Sequence[str], text: str, join: Callable[[Sequence[str]], str] | None = None) -> str:
-    return text % {"names": (join or _any_of)([visible(item) for item in items])} if items else ""
+def _part(
+    items: Sequence[str], text: str, join: Callable[[Sequence[str]], str] | None = None
+) -> str:
+    return (
+        text % {"names": (join or _any_of)([visible(item) for item in items])}
+        if items
+        else ""
+    )
 
 
 def _tested(test: Any) -> tuple[str, dict[str, str]]:
-    """Return what a test says of a value, and the values of its text but for the name."""
+    """Return the text of a test, and the values of its placeholders except the name."""
     match test:
         case OneOf(values=values):
-            return _("%(name)s is %(value)s"), {"value": _any_of(_first([_value(value) for value in values]))}
+            return _("%(name)s is %(value)s"), {
+                "value": _any_of(_first([_value(value) for value in values]))
+            }
         case Between(at_least=None, at_most=most):
             return _("%(name)s is at most %(value)s"), {"value": _value(most)}
         case Between(at_least=least, at_most=None):
             return _("%(name)s is at least %(value)s"), {"value": _value(least)}
         case Between(at_least=least, at_most=most):
-            return _("%(name)s is from %(least)s to %(most)s"), {"least": _value(least), "most": _value(most)}
+            return _("%(name)s is from %(least)s to %(most)s"), {
+                "least": _value(least),
+                "most": _value(most),
+            }
         case StartsWith(text=text):
             return _("%(name)s starts with %(value)s"), {"value": _value(text)}
         case Like(glob=glob):
@@ -174,20 +227,20 @@ def _value(value: Any) -> str:
         case float():
             return grouped(Decimal(f"{value:.10g}"))
         case str():
-            return quoted(_short(value))
-    return _short(json.dumps(value, ensure_ascii=False))
-
-
-def _short(text: str) -> str:
-    return visible(text if len(text) <= SHOWN else text[:SHOWN] + "…")
+            return quoted(shortened(value))
+    return shortened(json.dumps(value, ensure_ascii=False))
 
 
 def _first(items: Sequence[str]) -> Sequence[str]:
-    """Return the first of many items, and how many there are more."""
+    """Return the first of many items, and the number of the others."""
     if len(items) <= LISTED:
         return items
     more = len(items) - LISTED + 1
-    return [*items[: LISTED - 1], ngettext("%(number)s more", "%(number)s more", more) % {"number": grouped(more)}]
+    return [
+        *items[: LISTED - 1],
+        ngettext("%(number)s more", "%(number)s more", more)
+        % {"number": grouped(more)},
+    ]
 
 
 def _any_of(items: Sequence[str]) -> str:
@@ -206,44 +259,66 @@ def _joined(items: Sequence[str], text: str) -> str:
 
 def _asking_in_words(asking: Asking, names: Names) -> list[str]:
     terms = asking.terms
-    sentences = [_stage(stage, number, len(terms.stages), names) for number, stage in enumerate(terms.stages)]
+    sentences = [
+        _stage(stage, number, len(terms.stages), names)
+        for number, stage in enumerate(terms.stages)
+    ]
     sentences.append(
         _("The person who runs the agent may decide too, if their role allows it.")
         if asking.with_requester
         else _("The person who runs the agent may not decide.")
     )
-    sentences += [_("One rejection ends it.")] if terms.veto else []
-    sentences += [_("A rejection needs a message.")] if terms.reason == Reason.REJECTION else []
-    sentences += [_("Every decision needs a message.")] if terms.reason == Reason.ALWAYS else []
-    sentences += [_("The name of the tool has to be typed to approve.")] if terms.typed_name else []
-    sentences += [_("Whoever approves needs a fresh log-in.")] if terms.fresh_sign_in else []
+    if terms.veto:
+        sentences.append(_("One rejection ends it."))
+    if terms.reason == MessageRule.REJECTION:
+        sentences.append(_("A rejection needs a message."))
+    if terms.reason == MessageRule.ALWAYS:
+        sentences.append(_("Every decision needs a message."))
+    if terms.typed_name:
+        sentences.append(_("The name of the tool has to be typed to approve."))
+    if terms.fresh_sign_in:
+        sentences.append(_("Whoever approves needs a fresh log-in."))
+    return [*sentences, *_times(asking, names), *_showing(asking)]
+
+
+def _times(asking: Asking, names: Names) -> Iterator[str]:
+    """Yield what happens after which time."""
+    terms = asking.terms
     if asking.deadline is not None:
-        sentences.append(str(_DEADLINES[asking.deadline.then]) % {"length": _time(asking.deadline.after)})
+        ends = str(_DEADLINES[asking.deadline.then])
+        yield ends % {"length": _time(asking.deadline.after)}
     if terms.reminders:
         times = _all_of([_time(seconds) for seconds in terms.reminders])
-        sentences.append(_("Reminds those who may decide after %(times)s.") % {"times": times})
-    sentences += [
-        _("After %(length)s, also notifies %(names)s.")
-        % {"length": _time(step.after), "names": visible(_all_of(names.of(step)))}
-        for step in terms.escalation
-    ]
+        yield _("Reminds those who may decide after %(times)s.") % {"times": times}
+    for step in terms.escalation:
+        called = {
+            "length": _time(step.after),
+            "names": visible(_all_of(names.of(step))),
+        }
+        yield _("After %(length)s, also notifies %(names)s.") % called
     if terms.working_hours and (terms.reminders or terms.escalation):
-        sentences.append(_("Only working hours count for these times."))
+        yield _("Only working hours count for these times.")
+
+
+def _showing(asking: Asking) -> Iterator[str]:
+    """Yield how people are shown the request."""
+    channels = asking.terms.channels
     if asking.priority:
-        priority = Priority(asking.priority).label
-        sentences.append(_("Raises the priority to %(priority)s, if it is lower.") % {"priority": priority})
-    if terms.channels:
-        channels = _all_of([str(_CHANNELS[channel]) for channel in terms.channels])
-        sentences.append(_("Notifies people only by %(channels)s.") % {"channels": channels})
+        priority = {"priority": Priority(asking.priority).label}
+        yield _("Raises the priority to %(priority)s, if it is lower.") % priority
+    if channels:
+        named = _all_of([str(_CHANNELS[channel]) for channel in channels])
+        yield _("Notifies people only by %(channels)s.") % {"channels": named}
     if asking.key_fields:
-        fields = _all_of([".".join(pointer_parts(pointer)) for pointer in asking.key_fields])
-        sentences.append(_("Shows %(fields)s first.") % {"fields": visible(fields)})
-    return sentences
+        paths = [".".join(pointer_parts(pointer)) for pointer in asking.key_fields]
+        yield _("Shows %(fields)s first.") % {"fields": visible(_all_of(paths))}
 
 
 _DEADLINES = {
     AtDeadline.REJECT: gettext_lazy("Rejected if no one decides within %(length)s."),
-    AtDeadline.DEFAULT: gettext_lazy("Answered by its default if no one decides within %(length)s."),
+    AtDeadline.DEFAULT: gettext_lazy(
+        "Answered by its default if no one decides within %(length)s."
+    ),
     AtDeadline.HALT: gettext_lazy("Stops the run if no one decides within %(length)s."),
 }
 
@@ -254,19 +329,32 @@ def _time(seconds: int) -> str:
 
 def _stage(stage: Stage, number: int, stages: int, names: Names) -> str:
     groups = [_group(group, names) for group in stage.groups]
-    # With a comma, because there may be an *or* within a group.
-    joined = _joined(groups, _("%(first)s, or %(last)s") if stage.any else _("%(first)s, and %(last)s"))
+    # With a comma, because a group may contain an *or*.
+    joined = _joined(
+        groups,
+        _("%(first)s, or %(last)s") if stage.any else _("%(first)s, and %(last)s"),
+    )
     if stages == 1:
         text = _("Needs the approval of %(groups)s.")
     else:
-        text = _("Then needs the approval of %(groups)s.") if number else _("First needs the approval of %(groups)s.")
+        text = (
+            _("Then needs the approval of %(groups)s.")
+            if number
+            else _("First needs the approval of %(groups)s.")
+        )
     return text % {"groups": visible(joined)}
 
 
-def _group(group: Group, names: Names) -> str:
-    votes, named = group.votes, names.of(group)
+def _group(group: VoterGroup, names: Names) -> str:
+    votes = group.votes
+    named = names.of(group)
     if not named:
-        return ngettext("someone who may decide", "%(number)s people who may decide", votes) % {"number": votes}
+        return ngettext(
+            "someone who may decide", "%(number)s people who may decide", votes
+        ) % {"number": votes}
     if len(group.people) == 1 and not group.teams:
         return named[0]
-    return ngettext("one of %(names)s", "%(number)s of %(names)s", votes) % {"number": votes, "names": _any_of(named)}
+    return ngettext("one of %(names)s", "%(number)s of %(names)s", votes) % {
+        "number": votes,
+        "names": _any_of(named),
+    }

@@ -1,8 +1,7 @@
-"""Working hours of teams, and when so much working time has gone by; pure.
+"""Working hours of teams, and moments counted in working time; pure.
 
-A week is written as in `HITL_WORKING_HOURS`, with as many parts as it needs: `Mon-Thu 09:00-17:00, Fri 09:00-15:00`. Its hours
-are those of the clock on the wall: on the day when the clock is put forward, a night shift is an hour shorter. A time that the
-clock shows twice is the first of the two.
+A week is written as in `HITL_WORKING_HOURS`, with any number of parts: `Mon-Thu 09:00-17:00, Fri 09:00-15:00`. Hours are in
+wall-clock time: when clocks go forward, a night shift is an hour shorter. An ambiguous time is the first of the two.
 """
 
 from __future__ import annotations
@@ -18,44 +17,62 @@ from django.utils.translation import gettext as _
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY = 24 * 60
-#: A moment further away than this is as good as never.
+#: A moment further away than this counts as never.
 LONGEST = timedelta(days=10 * 366)
 
-_PART = re.compile(r"([A-Z][a-z]{2})(?:-([A-Z][a-z]{2}))? (\d\d):(\d\d)-(\d\d):(\d\d)", re.ASCII)
+_PART = re.compile(
+    r"([A-Z][a-z]{2})(?:-([A-Z][a-z]{2}))? (\d\d):(\d\d)-(\d\d):(\d\d)", re.ASCII
+)
 
-#: Of each day, from Monday on, the minutes between which people work; None on a day off.
+#: Working minutes of each day, from Monday on; None on a day off.
 Week = tuple[tuple[int, int] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """The working hours of a team, and the time zone that they are in."""
+    """The working hours of a team, and their time zone."""
 
     week: Week
     zone: tzinfo
 
 
 def parse_week(text: str) -> Week:
-    """Return the week that this text writes. ValueError, in words for people."""
+    """Parse a week. Raise ValueError, with a message for people."""
     days: list[tuple[int, int] | None] = [None] * 7
     for part in text.split(","):
         match = _PART.fullmatch(part.strip())
         first, last = (match[1], match[2] or match[1]) if match else ("", "")
-        if match is None or first not in DAYS or last not in DAYS or DAYS.index(first) > DAYS.index(last):
-            raise ValueError(_("“%(part)s” is not like “Mon-Fri 09:00-17:00”.") % {"part": part.strip()[:40]})
+        if (
+            match is None
+            or first not in DAYS
+            or last not in DAYS
+            or DAYS.index(first) > DAYS.index(last)
+        ):
+            raise ValueError(
+                _("“%(part)s” is not like “Mon-Fri 09:00-17:00”.")
+                % {"part": part.strip()[:40]}
+            )
         begin, end = (int(match[at]) * 60 + int(match[at + 1]) for at in (3, 5))
         if not begin < end <= DAY or int(match[4]) >= 60 or int(match[6]) >= 60:
-            raise ValueError(_("“%(part)s” does not end after it begins, on the same day.") % {"part": part.strip()})
+            raise ValueError(
+                _("“%(part)s” does not end after it begins, on the same day.")
+                % {"part": part.strip()}
+            )
         for day in range(DAYS.index(first), DAYS.index(last) + 1):
             if days[day] is not None:
-                raise ValueError(_("%(day)s has hours twice. Write each day once.") % {"day": DAYS[day]})
+                raise ValueError(
+                    _("%(day)s has hours twice. Write each day once.")
+                    % {"day": DAYS[day]}
+                )
             days[day] = begin, end
     return tuple(days)
 
 
 def moment_after(start: datetime, seconds: int, teams: Iterable[Hours]) -> datetime:
-    """Return when so many seconds have gone by in which any of these teams works; of no team, when they have gone by."""
-    at, left, latest = start, timedelta(seconds=seconds), start + LONGEST
+    """Return the moment after this many seconds of working time of any of these teams; of plain time without teams."""
+    at = start
+    left = timedelta(seconds=seconds)
+    latest = start + LONGEST
     weeks = [_shifts(hours, start) for hours in teams if any(hours.week)]
     if not weeks:
         return start + left
@@ -66,13 +83,14 @@ def moment_after(start: datetime, seconds: int, teams: Iterable[Hours]) -> datet
         if begin + left <= end:
             return begin + left
         if begin < end:
-            left, at = left - (end - begin), end
+            left = left - (end - begin)
+            at = end
     return latest
 
 
 def _shifts(hours: Hours, start: datetime) -> Iterator[tuple[datetime, datetime]]:
     """Yield the shifts that end after a moment, in UTC, in order."""
-    # The day before may still go on.
+    # A shift of the day before may continue past midnight.
     first = start.astimezone(hours.zone).date() - timedelta(days=1)
     for number in count():
         day = first + timedelta(days=number)
@@ -84,5 +102,7 @@ def _shifts(hours: Hours, start: datetime) -> Iterator[tuple[datetime, datetime]
 
 def _moment(day: date, minutes: int, zone: tzinfo) -> datetime:
     days, minutes = divmod(minutes, DAY)
-    wall = datetime.combine(day + timedelta(days=days), time(*divmod(minutes, 60)), zone)
+    wall = datetime.combine(
+        day + timedelta(days=days), time(*divmod(minutes, 60)), zone
+    )
     return wall.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Reads that depend on who reads. Absent and forbidden rows look the same."""
+"""Reads that depend on the reader. Absent and forbidden rows look the same."""
 
 from approvals.queries.requests import (
     BODIES,
@@ -8,26 +8,28 @@ from approvals.queries.requests import (
     UNLISTED,
     UNREAD,
     RequestCursor,
-    WorkflowCursor,
     calls_of_tool,
     capped_count,
     changed_since,
-    ended_workflows_for,
     find_call,
     get_request_for,
-    get_workflow_by_key_for,
-    get_workflow_for,
     inbox_for,
     latest_of_calls,
     latest_of_session,
     matching_requests_for,
-    open_count_for,
     requests_for,
+    user_named,
+    with_names,
+)
+from approvals.queries.workflows import (
+    WorkflowCursor,
+    ended_workflows_for,
+    get_workflow_by_key_for,
+    get_workflow_for,
+    open_count_for,
     steps_of,
     suspended_workflows_for,
     trail_of,
-    user_named,
-    with_names,
     workflow_title_for,
     workflows_for,
 )

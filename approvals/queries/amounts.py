@@ -1,4 +1,4 @@
-"""Ranges of amounts: the filter of audit entries that keeps to the index for few of them, and to the list for many."""
+"""Ranges of amounts: a filter of audit entries that uses the index for few matches, and scans the list for many."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ def with_amounts(
 ) -> tuple[QuerySet[AuditEntry], bool]:
     """Filter for entries with an amount from `least` to `most`, both included; also return whether that scans them.
 
-    As with words, the planners cannot choose: large amounts may all be old. Up to FEW_ABOUT entries are looked up, and
-    sorted; of more, the next one is near in any order, and COALESCE keeps the databases from using the index for them.
+    As with words, query planners cannot choose: large amounts may all be old. Up to FEW_ABOUT entries are looked up and sorted;
+    with more, the next match is near in any order, and COALESCE keeps the databases from using the index.
     """
-    bounds = [(sign, bound) for sign, bound in ((">=", least), ("<=", most)) if bound is not None]
+    bounds = [
+        (sign, bound)
+        for sign, bound in ((">=", least), ("<=", most))
+        if bound is not None
+    ]
     if not bounds:
         return entries, False
     condition = " AND ".join(f"a.amount {sign} %s" for sign, _bound in bounds)
@@ -28,10 +32,16 @@ def with_amounts(
     matching = f"SELECT a.id FROM {TABLE} a WHERE {condition}"
     connection = connections[entries.db]
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM ({matching} LIMIT {FEW_ABOUT + 1}) AS found", values)
+        cursor.execute(
+            f"SELECT count(*) FROM ({matching} LIMIT {FEW_ABOUT + 1}) AS found", values
+        )
         few = cursor.fetchone()[0] <= FEW_ABOUT
     if few:
-        one_of = {"sqlite": f"IN ({matching})", "postgresql": f"= ANY(ARRAY({matching}))"}[connection.vendor]
-        return entries.filter(RawSQL(f"{TABLE}.id {one_of}", values, BooleanField())), False  # noqa: S611
+        one_of = {
+            "sqlite": f"IN ({matching})",
+            "postgresql": f"= ANY(ARRAY({matching}))",
+        }[connection.vendor]
+        is_one = RawSQL(f"{TABLE}.id {one_of}", values, BooleanField())  # noqa: S611
+        return entries.filter(is_one), False
     scan = f"COALESCE({condition.replace('a.amount', f'{TABLE}.amount')}, FALSE)"
     return entries.filter(RawSQL(scan, values, BooleanField())), True  # noqa: S611 - constants and parameters

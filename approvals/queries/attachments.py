@@ -1,4 +1,4 @@
-"""The contents of the files of requests, for people who may see the request. Each is checked against its digest."""
+"""File contents, for people who may see their request. Each file is checked against its digest."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from approvals.queries.requests import get_request_for
 logger = logging.getLogger(__name__)
 
 
-def attachment_for(viewer: Standing, request_id: UUID, attachment_id: UUID) -> AttachedFile:
-    """Return what is known of a file of a request, or of its answer, that this person may see. NotFound."""
+def attachment_for(
+    viewer: Standing, request_id: UUID, attachment_id: UUID
+) -> AttachedFile:
+    """Return the metadata of a file in a request or its answer, if this person may see it. Raise NotFound."""
     request = get_request_for(viewer, request_id)
-    files = [*files_of(request), *files_of_answer(request)]
+    files = [*files_of(request.attachments), *files_of_answer(request)]
     file = next((file for file in files if file.id == str(attachment_id)), None)
     if file is None:
         raise NotFound
@@ -27,10 +29,10 @@ def attachment_for(viewer: Standing, request_id: UUID, attachment_id: UUID) -> A
 
 
 def content_of(file: AttachedFile) -> bytes:
-    """Return the bytes of a file. FileRemoved if they are gone or are others than were sent; StorageFailed."""
+    """Return the bytes of a file. Raise FileRemoved if they are gone or changed, or StorageFailed."""
     try:
         with file_storage().open(file.path) as stored:
-            # One byte more than it has, if it is not the same file.
+            # Read one byte beyond its size, to detect a longer file.
             content: bytes = stored.read(file.size + 1)
     except FileNotFoundError:
         raise FileRemoved from None

@@ -1,4 +1,4 @@
-"""The entries of the audit page: filtered, latest first by an index, and paginated."""
+"""Entries of the audit page: filtered, latest first by an index, and paginated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from django.db.models.functions import Cast, Length
 from django.db.models.lookups import LessThanOrEqual
 
 from approvals.db.cursors import number_from
-from approvals.models import ApprovalRequest, AuditEntry, SavedView, ToolSettings, Workflow
+from approvals.models import (
+    ApprovalRequest,
+    AuditEntry,
+    SavedView,
+    ToolSettings,
+    Workflow,
+)
 from approvals.models.preferences import ListPage
 from approvals.queries.amounts import with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
@@ -23,24 +29,27 @@ from approvals.queries.described import description
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.search import with_words_of_requests
 from approvals.queries.suggestions import NAMES
-from approvals.text.canonical_names import fold
+from approvals.text.names import fold
 
 PAGE = 50
-#: A search for frequent words or amounts looks at so many entries for a page, and then offers to go on.
+#: A search for frequent words or amounts examines this many entries per page, and then offers to continue.
 SCANNED = 20_000
-#: Longer bodies are not read for a list: one may be megabytes long. The row then shows no values.
+#: Longer bodies are not read for a list, because one may be megabytes long; the row then shows no values.
 MAX_BODY = 20_000
-#: So many saved reports are shown.
+#: Maximum number of saved reports shown.
 MAX_REPORTS = 50
 TABLE = AuditEntry._meta.db_table
-#: Names of tools among which the spellings of one are looked for.
+#: Number of tool names searched for spellings of one.
 MAX_SPELLINGS = 10_000
-_SPELLINGS = NAMES.format(table=TABLE, column="tool_name") + "SELECT name FROM names WHERE name IS NOT NULL LIMIT %s"
+_SPELLINGS = (
+    NAMES.format(table=TABLE, column="tool_name")
+    + "SELECT name FROM names WHERE name IS NOT NULL LIMIT %s"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What the entries of a page are about, as far as it still exists; and the settings of their tools."""
+    """The subjects of a page's entries, as far as they still exist, and the settings of their tools."""
 
     requests: dict[UUID, ApprovalRequest]
     workflows: dict[tuple[str, str], Workflow]
@@ -48,12 +57,12 @@ class Subjects:
 
 
 def entries_for(filters: AuditFilters) -> QuerySet[AuditEntry]:
-    """Return the entries that match the filters, unsorted and of all pages."""
+    """Return all entries that match the filters, unsorted."""
     return _matching(filters)[0]
 
 
 def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
-    """Return the entries that match, and whether finding them scans the entries that match the other filters."""
+    """Return the matching entries, and whether finding them scans those that match the other filters."""
     exact = {
         "event": filters.event,
         "verdict": filters.verdict,
@@ -63,14 +72,18 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
         "at__gte": filters.begin,
         "at__lt": filters.end,
     }
-    entries = AuditEntry.objects.filter(**{lookup: value for lookup, value in exact.items() if value})
+    entries = AuditEntry.objects.filter(
+        **{lookup: value for lookup, value in exact.items() if value}
+    )
     if filters.tool:
         entries = entries.filter(of_tool(filters.tool))
     if filters.verdict:
-        # As a constant: neither database finds out from a parameter that its partial index has the row.
+        # As a constant: with a parameter, neither database could use its partial index.
         entries = entries.filter(RawSQL(f"{TABLE}.verdict > ''", [], BooleanField()))  # noqa: S611 - a constant
     if filters.workflow:
-        entries = _of_workflows(entries, Workflow.objects.filter(pk=number_from(filters.workflow) or 0))
+        entries = _of_workflows(
+            entries, Workflow.objects.filter(pk=number_from(filters.workflow) or 0)
+        )
     if filters.run:
         entries = _of_workflows(entries, Workflow.objects.filter(key=filters.run))
     scans = set()
@@ -80,21 +93,27 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
     if filters.least is not None or filters.most is not None:
         entries, scanned = with_amounts(entries, filters.least, filters.most)
         scans.add(scanned)
-    # What finds few entries limits what the other one scans.
+    # A filter with few matches limits the scan of the other.
     return entries, scans == {True}
 
 
 def of_tool(tool: str) -> Q:
-    """Return the condition of the entries about a tool, which keep the spellings in which it was asked for."""
+    """Return the condition of entries about a tool, which keep their original spelling."""
     canonical = fold(tool)
     with connection.cursor() as cursor:
         cursor.execute(_SPELLINGS, ["", MAX_SPELLINGS])
         spellings = [name for (name,) in cursor.fetchall() if fold(name) == canonical]
-    # The planners know best what to do with one name.
-    return Q(tool_name__in=spellings) if len(spellings) > 1 else Q(tool_name=next(iter(spellings), tool))
+    # A single name is left to the planners.
+    return (
+        Q(tool_name__in=spellings)
+        if len(spellings) > 1
+        else Q(tool_name=next(iter(spellings), tool))
+    )
 
 
-def _of_workflows(entries: QuerySet[AuditEntry], workflows: QuerySet[Workflow]) -> QuerySet[AuditEntry]:
+def _of_workflows(
+    entries: QuerySet[AuditEntry], workflows: QuerySet[Workflow]
+) -> QuerySet[AuditEntry]:
     """Filter for the entries of these workflows, by the index over scope and run."""
     wanted = Q(pk__in=[])
     for scope, key in workflows.values_list("scope", "key")[:PAGE]:
@@ -103,7 +122,7 @@ def _of_workflows(entries: QuerySet[AuditEntry], workflows: QuerySet[Workflow]) 
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AuditPage:
     """Entries, latest first, with `short_body` on each, and the cursor of the next page or None.
 
     `searched_until` is set if the search stopped before it had a full page of hits.
@@ -114,42 +133,54 @@ class Page:
     searched_until: datetime | None = None
 
 
-def page_of(filters: AuditFilters) -> Page:
-    """Return one page of the entries that match. A search that scans stops after SCANNED entries, found or not."""
+def page_of(filters: AuditFilters) -> AuditPage:
+    """Return one page of the matching entries. A scanning search stops after SCANNED entries, found or not."""
     matching, scans = _matching(filters)
     last = None
     if scans:
-        others = _after(_matching(replace(filters, q="", amount_from="", amount_to=""))[0], filters.after).order_by(
-            "-at", "-pk"
-        )
+        others = _after(
+            _matching(replace(filters, q="", amount_from="", amount_to=""))[0],
+            filters.after,
+        ).order_by("-at", "-pk")
         last = others.values_list("at", "pk")[SCANNED : SCANNED + 1].first()
     if last is not None:
         matching = matching.filter(_compared(">=", AuditCursor(*last)))
     entries = _after(matching, filters.after).order_by("-at", "-pk").defer("body")
     rows = list(entries.annotate(**{"short_body": _short("body")})[: PAGE + 1])
     if len(rows) <= PAGE:
-        return Page(rows, AuditCursor(*last), last[0]) if last is not None else Page(rows, None)
-    return Page(rows[:PAGE], AuditCursor(rows[PAGE - 1].at, rows[PAGE - 1].pk))
+        return (
+            AuditPage(rows, AuditCursor(*last), last[0])
+            if last is not None
+            else AuditPage(rows, None)
+        )
+    return AuditPage(rows[:PAGE], AuditCursor(rows[PAGE - 1].at, rows[PAGE - 1].pk))
 
 
-def _after(entries: QuerySet[AuditEntry], cursor: AuditCursor | None) -> QuerySet[AuditEntry]:
+def _after(
+    entries: QuerySet[AuditEntry], cursor: AuditCursor | None
+) -> QuerySet[AuditEntry]:
     return entries if cursor is None else entries.filter(_compared("<", cursor))
 
 
 def _compared(sign: str, cursor: AuditCursor) -> RawSQL:
     """Return a row comparison with a cursor, for which both databases use the index."""
     at = connection.ops.adapt_datetimefield_value(cursor.at)
-    return RawSQL(f"({TABLE}.at, {TABLE}.id) {sign} (%s, %s)", [at, cursor.pk], BooleanField())  # noqa: S611
+    compared = f"({TABLE}.at, {TABLE}.id) {sign} (%s, %s)"
+    return RawSQL(compared, [at, cursor.pk], BooleanField())  # noqa: S611
 
 
 def _short(column: str) -> Case:
     """Return the text of a column if it is short, else ""."""
     text = Cast(column, TextField())
-    return Case(When(LessThanOrEqual(Length(text), MAX_BODY), then=text), default=Value(""), output_field=TextField())
+    return Case(
+        When(LessThanOrEqual(Length(text), MAX_BODY), then=text),
+        default=Value(""),
+        output_field=TextField(),
+    )
 
 
 def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
-    """Return the requests, workflows and settings of tools that these entries name, in three reads."""
+    """Return the requests, workflows and tool settings of these entries, in three reads."""
     ids = {entry.request_id for entry in entries if entry.request_id}
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
@@ -157,7 +188,9 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
         .annotate(**{"short_input": _short("input"), "described": description()})
     )
     keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}
-    workflows = Workflow.objects.filter(scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys})
+    workflows = Workflow.objects.filter(
+        scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys}
+    )
     return Subjects(
         {request.pk: request for request in requests},
         {(workflow.scope, workflow.key): workflow for workflow in workflows},
@@ -166,7 +199,9 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
 
 
 def reports_for(user: User) -> list[SavedView]:
-    """Return the saved reports of a person, own ones first, and those that others share."""
+    """Return a person's saved reports, own ones first, and those that others share."""
     own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
-    reports = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True), page=ListPage.AUDIT).select_related("owner")
+    reports = SavedView.objects.filter(
+        Q(owner=user.pk) | Q(shared=True), page=ListPage.AUDIT
+    ).select_related("owner")
     return list(reports.order_by(own, "name", "pk")[:MAX_REPORTS])

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, timedelta
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from approvals.db.cursors import Cursor, number_from
 from approvals.exceptions import Invalid
+from approvals.json_types import JsonDict
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.queries.filters import at_most, one_of, read_checked
 from approvals.queries.search_words import MAX_SEARCH
@@ -25,13 +25,13 @@ from approvals.states import Verdict
 from approvals.text.numbers import AmbiguousNumber, as_typed, typed_number
 
 AMOUNTS = frozenset({"amount_from", "amount_to"})
-#: Decimals that a reader of some languages takes for a group of thousands.
+#: Decimals that look like a group of thousands in some languages.
 _THREE_DECIMALS = re.compile(r"^-?[0-9]{1,3}\.[0-9]{3}$")
 
 
 @dataclass(frozen=True, slots=True)
 class AuditCursor(Cursor):
-    """The cursor of the audit page: the moment and the id of an entry."""
+    """The cursor of the audit page: the time and id of an entry."""
 
     at: datetime
     pk: int
@@ -41,8 +41,8 @@ class AuditCursor(Cursor):
 class AuditFilters:
     """One view of the audit log. An empty value does not filter.
 
-    `since` and `until` are days, `amount_from` and `amount_to` decimal numbers with a point, and both ends are included.
-    `run` is the key of a workflow, `workflow` its number, and `person` a recorded name.
+    `since` and `until` are days, `amount_from` and `amount_to` decimal numbers with a point; both ends are included. `run` is the
+    key of a workflow, `workflow` its number, and `person` a recorded name.
     """
 
     q: str = ""
@@ -68,7 +68,7 @@ class AuditFilters:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The parameters of this view that are set, in the order of the form."""
+        """The set parameters of this view, in the order of the form."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: str(value) for name, value in values.items() if value}
 
@@ -78,7 +78,7 @@ class AuditFilters:
         return self.at(None) != AuditFilters()
 
     def at(self, cursor: AuditCursor | None) -> AuditFilters:
-        """Return the same view at the page after a cursor; None is the first page."""
+        """Return the same view at the page after a cursor; None means the first page."""
         return replace(self, after=cursor)
 
     def without(self, name: str) -> AuditFilters:
@@ -108,16 +108,22 @@ class AuditFilters:
     @property
     def end(self) -> datetime | None:
         """The first moment after the last day."""
-        return _midnight(date.fromisoformat(self.until) + timedelta(days=1)) if self.until else None
+        return (
+            _midnight(date.fromisoformat(self.until) + timedelta(days=1))
+            if self.until
+            else None
+        )
 
 
 def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=timezone.get_default_timezone())
+    return datetime(
+        day.year, day.month, day.day, tzinfo=timezone.get_default_timezone()
+    )
 
 
 def _day(value: str) -> str:
     try:
-        # No day of a log, and next to the limits of a date there is no midnight in every time zone.
+        # Such days occur in no log, and near the limits of a date some time zones have no midnight.
         sensible = 1970 <= date.fromisoformat(value).year <= 9000 and len(value) == 10
     except ValueError:
         sensible = False
@@ -130,12 +136,14 @@ def _amount(value: str) -> str:
     except AmbiguousNumber:
         return _("is ambiguous; write it without a thousands separator")
     if number is None or not DECIMAL.fullmatch(number):
-        return _("must be a number like 120 or %(example)s") % {"example": as_typed("99.50")}
+        return _("must be a number like 120 or %(example)s") % {
+            "example": as_typed("99.50")
+        }
     return ""
 
 
 def _in_addresses(number: str) -> str:
-    """Return a number as it stands in addresses, which people with other languages open and store: `12.3450` for 12.345."""
+    """Return a number for an address, unambiguous in every language: `12.3450` for 12.345."""
     return f"{number}0" if _THREE_DECIMALS.search(number) else number
 
 
@@ -158,37 +166,47 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "since": _day,
     "until": _day,
     "request": _request_id,
-    "workflow": lambda value: _("must be the number of a workflow") if number_from(value) is None else "",
+    "workflow": lambda value: (
+        _("must be the number of a workflow") if number_from(value) is None else ""
+    ),
     "run": at_most(200),
     "chat": at_most(200),
-    "after": lambda value: "" if AuditCursor.parse(value) else _("is not a cursor of this list"),
+    "after": lambda value: (
+        "" if AuditCursor.parse(value) else _("is not a cursor of this list")
+    ),
 }
 
 
 def audit_filters_from(query: QueryDict) -> AuditFilters:
-    """Return the filters in a query string. Raise Invalid, with an error for each, if any parameter is not valid."""
+    """Return the filters in a query string. Raise Invalid, with an error for each invalid parameter."""
     values, errors = _read(query)
     if errors:
-        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), errors)
+        raise Invalid(
+            _("This URL has invalid filters, so the list shows nothing."), errors
+        )
     return _build(values)
 
 
 def valid_audit_filters_in(query: QueryDict) -> AuditFilters:
-    """Return the valid filters of a query string that `audit_filters_from` refuses, so that the form can show them."""
+    """Return the valid filters of a query string that `audit_filters_from` rejects, for display in the form."""
     return _build(_read(query)[0])
 
 
-def _build(values: dict[str, Any]) -> AuditFilters:
-    return AuditFilters(**{**values, "after": AuditCursor.parse(values.get("after", ""))})
+def _build(values: JsonDict) -> AuditFilters:
+    return AuditFilters(
+        **{**values, "after": AuditCursor.parse(values.get("after", ""))}
+    )
 
 
-def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
+def _read(query: QueryDict) -> tuple[JsonDict, dict[str, str]]:
     """Return the valid parameters, and the errors by parameter."""
     values, errors = read_checked(query, CHECKS)
     for name in AMOUNTS & values.keys():
         values[name] = _in_addresses(typed_number(values[name]) or "")
     if values.get("since", "") > values.get("until", "9999"):
         errors["until"] = _("must not be before the first day")
-    if values.keys() >= AMOUNTS and float(values["amount_from"]) > float(values["amount_to"]):
+    if values.keys() >= AMOUNTS and float(values["amount_from"]) > float(
+        values["amount_to"]
+    ):
         errors["amount_to"] = _("must not be less than the lowest amount")
     return values, errors

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, timedelta
-from typing import Any
 from urllib.parse import quote_plus, urlencode
 from uuid import UUID
 
@@ -15,18 +14,28 @@ from django.utils.translation import gettext_lazy
 
 from approvals.db.cursors import Cursor
 from approvals.exceptions import Invalid
+from approvals.json_types import JsonDict
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.queries.search_words import MAX_SEARCH
 from approvals.states import FINAL, Kind, Priority, Status
 
-WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"
+WAITING = str(Status.PENDING)
+OVER = "decided"
+ANY = "any"
 STATUSES = (WAITING, OVER, *(str(status) for status in Status if status in FINAL), ANY)
 GROUPS = ("agent", "tool", "workflow")
-#: How waiting requests are sorted; empty is by urgency.
-BY_DEADLINE, NEWEST, OLDEST = "deadline", "newest", "oldest"
+#: Orders of waiting requests; empty is by urgency.
+BY_DEADLINE = "deadline"
+NEWEST = "newest"
+OLDEST = "oldest"
 SORTS = (BY_DEADLINE, NEWEST, OLDEST)
 #: `under-1h` means requested less than an hour ago, `over-1h` longer ago.
-SPANS = {"1h": timedelta(hours=1), "1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+SPANS = {
+    "1h": timedelta(hours=1),
+    "1d": timedelta(days=1),
+    "7d": timedelta(days=7),
+    "30d": timedelta(days=30),
+}
 AGES = {
     "under-1h": gettext_lazy("under an hour"),
     "under-1d": gettext_lazy("under a day"),
@@ -51,7 +60,7 @@ DEADLINES = {
 class ListCursor(Cursor):
     """The cursor of the inbox: by `group` ("" without groups), then by `rank`, `at` and id.
 
-    `rank` is the urgency, the number of a part of the list, or 0. `at` is when the request was made, changed, decided or is due.
+    `rank` is the urgency, the number of a part of the list, or 0. `at` is the creation, change, decision or due time.
     """
 
     rank: int
@@ -68,8 +77,8 @@ class ListCursor(Cursor):
 class Filters:
     """One view of the inbox. An empty value does not filter.
 
-    `person` requested, `by` decided, `mine` means assigned to me, `start` and `end` are the first and last day (UTC) on which
-    it was requested, and `snoozed` shows what I have snoozed, which is hidden otherwise.
+    `person` requested, `by` decided, `mine` means assigned to the viewer, `start` and `end` are the first and last day (UTC) of
+    the request, and `snoozed` shows the viewer's snoozed requests, which are hidden otherwise.
     """
 
     status: str = WAITING
@@ -98,7 +107,11 @@ class Filters:
     def query(self) -> str:
         """The query string of this view, without defaults."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        query = {name: str(value) for name, value in values.items() if value and (name, value) != ("status", WAITING)}
+        query = {
+            name: str(value)
+            for name, value in values.items()
+            if value and (name, value) != ("status", WAITING)
+        }
         return f"?{urlencode(query)}" if query else "?"
 
     @property
@@ -108,7 +121,7 @@ class Filters:
 
     @property
     def plain(self) -> bool:
-        """Whether this is the inbox without filters, on whatever page and in whatever order."""
+        """Whether this is the inbox without filters, on any page and in any order."""
         return self.waiting and not self.narrowed
 
     @property
@@ -117,8 +130,10 @@ class Filters:
         return self.waiting and not (self.group or self.sort or self.snoozed)
 
     def without(self, *names: str) -> str:
-        """Return the query string of the first page without these filters, to append another one to; it ends with `?` or `&`."""
-        kept = replace(self, after=None, **{name: getattr(Filters(), name) for name in names}).query
+        """Return the query string of the first page without these filters, ending with `?` or `&` to append another one."""
+        kept = replace(
+            self, after=None, **{name: getattr(Filters(), name) for name in names}
+        ).query
         return kept if kept == "?" else f"{kept}&"
 
     def with_value(self, name: str, value: str) -> str:
@@ -126,24 +141,32 @@ class Filters:
         return f"{self.without(name)}{name}={quote_plus(value)}"
 
     def at(self, cursor: ListCursor | None) -> Filters:
-        """Return the same view at the page after a cursor; None is the first page."""
+        """Return the same view at the page after a cursor; None means the first page."""
         return replace(self, after=cursor)
 
 
 def one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
-    """Return a check of a filter: the error in words, or "" for one of the allowed values."""
+    """Return a check of a filter: it returns "" for an allowed value, otherwise the error in words."""
 
     def check(value: str) -> str:
-        return "" if value in allowed else _("must be one of: %(words)s") % {"words": ", ".join(allowed)}
+        return (
+            ""
+            if value in allowed
+            else _("must be one of: %(words)s") % {"words": ", ".join(allowed)}
+        )
 
     return check
 
 
 def at_most(limit: int) -> Callable[[str], str]:
-    """Return a check of a filter: the error in words, or "" for a value of at most so many characters."""
+    """Return a check of a filter: it returns "" for a value of at most `limit` characters, otherwise the error in words."""
 
     def check(value: str) -> str:
-        return "" if len(value) <= limit else _("is longer than %(limit)d characters") % {"limit": limit}
+        return (
+            ""
+            if len(value) <= limit
+            else _("is longer than %(limit)d characters") % {"limit": limit}
+        )
 
     return check
 
@@ -173,36 +196,43 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "q": at_most(MAX_SEARCH),
     "sort": one_of(SORTS),
     "group": one_of(GROUPS),
-    "after": lambda value: "" if ListCursor.parse(value) else _("is not a cursor of this list"),
+    "after": lambda value: (
+        "" if ListCursor.parse(value) else _("is not a cursor of this list")
+    ),
 }
 
 
 def filters_from(query: QueryDict) -> Filters:
-    """Return the filters in a query string. Raise Invalid, with an error for each, if any parameter is not valid."""
+    """Return the filters in a query string. Raise Invalid, with an error for each invalid parameter."""
     values, errors = _read(query)
     if errors:
-        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), errors)
+        raise Invalid(
+            _("This URL has invalid filters, so the list shows nothing."), errors
+        )
     return _build(values)
 
 
 def valid_filters_in(query: QueryDict) -> Filters:
-    """Return the valid filters of a query string that `filters_from` refuses, so that the form can show them."""
+    """Return the valid filters of a query string that `filters_from` rejects, for display in the form."""
     values, _errors = _read(query)
     return _build(values)
 
 
-def _build(values: dict[str, Any]) -> Filters:
+def _build(values: JsonDict) -> Filters:
     return Filters(**{**values, "after": ListCursor.parse(values.get("after", ""))})
 
 
 def read_checked(
-    query: QueryDict, checks: Mapping[str, Callable[[str], str]], *, unstripped: Container[str] = ()
-) -> tuple[dict[str, Any], dict[str, str]]:
+    query: QueryDict,
+    checks: Mapping[str, Callable[[str], str]],
+    *,
+    unstripped: Container[str] = (),
+) -> tuple[JsonDict, dict[str, str]]:
     """Return the parameters that pass their checks, and the errors by parameter.
 
-    Spaces around a value are removed, but not around those of `unstripped`.
+    Surrounding spaces are removed, except for parameters in `unstripped`.
     """
-    parameters: dict[str, Any] = {}
+    parameters: JsonDict = {}
     errors: dict[str, str] = {}
     for name, values in query.lists():
         value = values[-1] if name in unstripped else values[-1].strip()
@@ -219,7 +249,7 @@ def read_checked(
     return parameters, errors
 
 
-def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
+def _read(query: QueryDict) -> tuple[JsonDict, dict[str, str]]:
     """Return the valid parameters, and the errors by parameter."""
     parameters, errors = read_checked(query, CHECKS, unstripped={"after"})
     if "by" in parameters and parameters.setdefault("status", OVER) == WAITING:

@@ -1,4 +1,4 @@
-"""What the command palette finds."""
+"""The search of the command palette."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ MAX_PEOPLE = 200
 
 def requests_found(viewer: Standing, q: str) -> list[ApprovalRequest]:
     """Return the newest requests with these words that the person may see."""
-    requests = with_words(queries.requests_for(viewer), q).select_related(None).order_by("-created_at", "-id")
+    requests = (
+        with_words(queries.requests_for(viewer), q)
+        .select_related(None)
+        .order_by("-created_at", "-id")
+    )
     return list(requests.only("pk", "title", "kind", "status")[:MAX_FOUND])
 
 
 def people_for(user: User, viewer: Standing) -> list[str]:
-    """Return the usernames of active people, for those who see the requests of all; else only one's own."""
+    """Return the usernames of active people for viewers who see everyone's requests; otherwise only their own."""
     if not permissions.sees_everything(viewer):
         return [user.get_username()]
     people = User.objects.filter(is_active=True).order_by("username")

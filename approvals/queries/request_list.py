@@ -28,21 +28,21 @@ from approvals.queries.filters import (
     Filters,
     ListCursor,
 )
-from approvals.queries.lists.orders import MOST_URGENT, Order, Part, parts_of
+from approvals.queries.lists.orders import MOST_URGENT, Order, SortedPart, parts_of
 from approvals.queries.lists.snoozes import snoozed_by
-from approvals.queries.policy.sides import Reader, first_of, reader
-from approvals.queries.search import with_words
+from approvals.queries.policy.scopes.first_rows import Reader, first_of, reader
+from approvals.queries.search import Hits, hits_of, with_words
 from approvals.states import Status
 
 PAGE = 50
-#: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
+#: Columns of a request and its people that a row shows. Others, such as a long conversation, are never read.
 SHOWN = ("kind", "title", "tool_name", "canonical_tool", "input_digest", "agent", "priority", "urgency", "deadline_at",
          "status", "created_at", "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control", "terms", "proposal",
          "key_made_by_id",
          "policy_version", "rule", "other_rules", "repeats", "attachments",
          "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
-#: What a row also shows of a decision, and what the heading of a group says of its workflow.
+#: Columns of a decision that a row also shows, and of a workflow for the heading of a group.
 SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__via", "decision__comment", "decision__decided_at",
                      "decision__request_id")  # fmt: skip
 SHOWN_OF_WORKFLOW = ("workflow__title", "workflow__key", "workflow__owner_id")
@@ -56,21 +56,39 @@ COLUMNS = {"agent": "agent", "tool": "canonical_tool", "workflow": "workflow_id"
 
 def matching(viewer: Standing, filters: Filters) -> QuerySet[ApprovalRequest]:
     """Return the requests that the person may see and that match the filters, unsorted."""
-    return _apply(queries.requests_for(viewer), viewer.pk, filters).filter(_waiting(filters))
+    return _apply(queries.requests_for(viewer), viewer.pk, filters).filter(
+        _waiting(filters)
+    )
 
 
 def prepared_rows(
-    filters: Filters, part: Part, limit: int, *, person: Parameter, scope_sets: Parameter | None, now: Parameter
+    filters: Filters,
+    part: SortedPart,
+    limit: int,
+    *,
+    person: Parameter,
+    scope_sets: Parameter | None,
+    now: Parameter,
 ) -> QuerySet[ApprovalRequest]:
-    """Return the first rows of a part as a query to be prepared: as the person sees them, or without scope sets all."""
+    """Return the first rows of a part as a query to be prepared: as the person sees them, or all of them without scope sets."""
     who = None if scope_sets is None else Reader(person, scope_sets)
-    return _first_rows(who, _apply(ApprovalRequest.objects.all(), person, filters, now), filters, part, limit)
+    return _first_rows(
+        who,
+        _apply(ApprovalRequest.objects.all(), person, filters, now),
+        filters,
+        part,
+        limit,
+    )
 
 
 def _apply(
-    requests: QuerySet[ApprovalRequest], person: int | Parameter, filters: Filters, now: Parameter | None = None
+    requests: QuerySet[ApprovalRequest],
+    person: int | Parameter,
+    filters: Filters,
+    now: Parameter | None = None,
+    hits: Hits | None = None,
 ) -> QuerySet[ApprovalRequest]:
-    """Apply the filters, except that of requests that wait, which indexes are for (`_waiting`)."""
+    """Apply the filters, except the one for waiting requests, which has indexes of its own (`_waiting`)."""
     if filters.status == OVER:
         requests = requests.exclude(status=literal(Status.PENDING))
     elif not filters.waiting and filters.status in set(Status):
@@ -82,11 +100,16 @@ def _apply(
         "agent": filters.agent,
         "decision__by_name": filters.by,
     }
-    requests = requests.filter(**{lookup: value for lookup, value in exact.items() if value})
+    requests = requests.filter(
+        **{lookup: value for lookup, value in exact.items() if value}
+    )
     if filters.person:
         # Filter by id: it is in the index that also sorts the list.
         requests = requests.filter(
-            requested_by=User.objects.filter(username=filters.person).values_list("pk", flat=True).first() or 0
+            requested_by=User.objects.filter(username=filters.person)
+            .values_list("pk", flat=True)
+            .first()
+            or 0
         )
     if filters.mine:
         requests = requests.filter(assigned_to=person)
@@ -95,7 +118,20 @@ def _apply(
         requests = requests.filter(pk__in=snoozed_by(person, now))
     elif filters.waiting:
         requests = requests.exclude(pk__in=snoozed_by(person, now))
-    return with_words(requests, filters.q) if filters.q else requests
+    return (
+        _with_words(requests, filters, hits or hits_of(filters.q))
+        if filters.q
+        else requests
+    )
+
+
+def _with_words(
+    requests: QuerySet[ApprovalRequest], filters: Filters, hits: Hits
+) -> QuerySet[ApprovalRequest]:
+    # Few requests wait. Most of many hits have ended, and the index would read all of them.
+    return with_words(
+        requests, filters.q, each=hits.many if filters.waiting else None, hits=hits
+    )
 
 
 def _waiting(filters: Filters) -> Q:
@@ -110,7 +146,11 @@ def _times(filters: Filters) -> Iterator[Q]:
         yield Q(created_at__gt=moment) if side == "under" else Q(created_at__lte=moment)
     if filters.deadline:
         soon = filters.deadline != NO_DEADLINE
-        yield Q(deadline_at__lte=now + SPANS[filters.deadline]) if soon else Q(deadline_at__isnull=True)
+        yield (
+            Q(deadline_at__lte=now + SPANS[filters.deadline])
+            if soon
+            else Q(deadline_at__isnull=True)
+        )
     if filters.start:
         yield Q(created_at__gte=_midnight(filters.start))
     if filters.end:
@@ -118,32 +158,51 @@ def _times(filters: Filters) -> Iterator[Q]:
 
 
 def _midnight(day: str) -> datetime:
-    # A day more than the calendar has cannot be added.
-    return datetime.combine(min(date.fromisoformat(day), date.max - timedelta(days=1)), time(), UTC)
+    # `date` has no day after its last one.
+    return datetime.combine(
+        min(date.fromisoformat(day), date.max - timedelta(days=1)), time(), UTC
+    )
 
 
 def page_of(
-    viewer: Standing, filters: Filters, *, only: Q | None = None
+    viewer: Standing,
+    filters: Filters,
+    *,
+    only: Q | None = None,
+    hits: Hits | None = None,
 ) -> tuple[list[ApprovalRequest], ListCursor | None]:
-    """Return one page, with the beginnings of what a row shows on each request, and the cursor of the next page or None.
+    """Return one page, with the beginnings of long columns on each request, and the cursor of the next page or None.
 
-    `only` leaves out rows that the page shows elsewhere.
+    `only` excludes rows that the page shows elsewhere. `hits` is for several reads with one search.
     """
-    parts, rows = parts_of(filters), list[ApprovalRequest]()
+    hits = hits or (hits_of(filters.q) if filters.q else None)
+    parts = parts_of(filters)
+    rows = list[ApprovalRequest]()
     begun = filters.after.rank if filters.after and len(parts) > 1 else 0
     for number, part in enumerate(parts[begun:]):
         cursor = filters.after if number == 0 else None
-        rows += _rows_of(viewer, filters, part, cursor, only or Q(), PAGE + 1 - len(rows))
+        rows += _rows_of(
+            viewer, filters, part, cursor, only or Q(), PAGE + 1 - len(rows), hits
+        )
         if len(rows) > PAGE:
             break
-    shown, more = rows[:PAGE], len(rows) > PAGE
+    shown = rows[:PAGE]
+    more = len(rows) > PAGE
     return shown, cursor_of(shown[-1], filters) if more else None
 
 
 def _rows_of(
-    viewer: Standing, filters: Filters, part: Part, cursor: ListCursor | None, only: Q, limit: int
+    viewer: Standing,
+    filters: Filters,
+    part: SortedPart,
+    cursor: ListCursor | None,
+    only: Q,
+    limit: int,
+    hits: Hits | None,
 ) -> list[ApprovalRequest]:
-    requests = _apply(ApprovalRequest.objects.all(), viewer.pk, filters).filter(only)
+    requests = _apply(
+        ApprovalRequest.objects.all(), viewer.pk, filters, hits=hits
+    ).filter(only)
     if not viewer.is_active:
         return []
     if cursor is not None:
@@ -153,47 +212,77 @@ def _rows_of(
 
 
 def _first_rows(
-    who: Reader | None, requests: QuerySet[ApprovalRequest], filters: Filters, part: Part, limit: int
+    who: Reader | None,
+    requests: QuerySet[ApprovalRequest],
+    filters: Filters,
+    part: SortedPart,
+    limit: int,
 ) -> QuerySet[ApprovalRequest]:
-    """Return the first of these requests in a part that someone sees; None sees everything."""
+    """Return the first of these requests in a part that someone may see; None sees everything."""
     order = [*([COLUMNS[filters.group]] if filters.group else []), *part.order.fields]
-    requests, indexed = requests.filter(part.rows), part.order.indexed and not filters.group
+    requests = requests.filter(part.rows)
+    indexed = part.order.indexed and not filters.group
     if who is None:
         requests = requests.filter(_waiting(filters))
     elif filters.waiting and not indexed:
-        # Few requests wait, so these are read in order until there are enough that the person sees.
+        # Few requests wait, so they are read in order until there are enough that the person may see.
         requests = requests.filter(_waiting(filters), who.all_rows)
     else:
         # The first page of the union consists of rows from the first page of each side.
-        first = first_of(requests.order_by(), who, order, limit, waiting=filters.waiting, indexed=indexed)
+        first = first_of(
+            requests.order_by(),
+            who,
+            order,
+            limit,
+            waiting=filters.waiting,
+            indexed=indexed,
+        )
         requests = ApprovalRequest.objects.filter(first)
     return _rows_shown(requests.order_by(*order), filters)[:limit]
 
 
-def _rows_shown(requests: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[ApprovalRequest]:
-    """Read what the rows of this list show."""
-    related, columns = ["requested_by", "assigned_to"], [*SHOWN]
+def _rows_shown(
+    requests: QuerySet[ApprovalRequest], filters: Filters
+) -> QuerySet[ApprovalRequest]:
+    """Select the columns that the rows of this list show."""
+    related = ["requested_by", "assigned_to"]
+    columns = [*SHOWN]
     if not filters.waiting:
-        related, columns = [*related, "decision"], [*columns, *SHOWN_OF_DECISION]
+        related = [*related, "decision"]
+        columns = [*columns, *SHOWN_OF_DECISION]
     if filters.group == "workflow":
-        related, columns = [*related, "workflow"], [*columns, *SHOWN_OF_WORKFLOW]
-    return _with_beginnings(requests.select_related(*related).only(*columns), decided=not filters.waiting)
+        related = [*related, "workflow"]
+        columns = [*columns, *SHOWN_OF_WORKFLOW]
+    return _with_beginnings(
+        requests.select_related(*related).only(*columns), decided=not filters.waiting
+    )
 
 
-def first_rows(viewer: Standing, filters: Filters, part: Part, limit: int) -> list[ApprovalRequest]:
+def first_rows(
+    viewer: Standing,
+    filters: Filters,
+    part: SortedPart,
+    limit: int,
+    *,
+    hits: Hits | None = None,
+) -> list[ApprovalRequest]:
     """Return the first rows of a part of the list, for a section of its own."""
-    return _rows_of(viewer, filters, part, None, Q(), limit)
+    return _rows_of(viewer, filters, part, None, Q(), limit, hits)
 
 
-def listed(requests: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
-    """Annotate what a row shows: the beginnings of input, message and context, and the `described` input.
+def listed(
+    requests: QuerySet[ApprovalRequest], *, whole: bool = False
+) -> QuerySet[ApprovalRequest]:
+    """Annotate data for rows: the beginnings of input, message and context, and the `described` input.
 
-    Columns that may be large are read only if `whole`.
+    Large columns are read only if `whole`.
     """
     return _with_beginnings(requests if whole else requests.defer(*HEAVY), decided=True)
 
 
-def _with_beginnings(requests: QuerySet[ApprovalRequest], *, decided: bool) -> QuerySet[ApprovalRequest]:
+def _with_beginnings(
+    requests: QuerySet[ApprovalRequest], *, decided: bool
+) -> QuerySet[ApprovalRequest]:
     beginnings = {
         "gist": beginning_of_input(GIST, decided=decided),
         "opening": Substr(F("message"), 1, GIST, output_field=TextField()),
@@ -204,16 +293,21 @@ def _with_beginnings(requests: QuerySet[ApprovalRequest], *, decided: bool) -> Q
 
 
 def beginning_of_input(length: int, *, decided: bool) -> Func[Any]:
-    """Return the beginning of the input, as text; if the request may be `decided`, as it was approved."""
+    """Return the beginning of the input as text; of the approved input if the request may be `decided`."""
     original = Substr(F("input"), 1, length, output_field=TextField())
     if not decided:
         return original
-    return Coalesce(Substr(F("decision__edited_input"), 1, length, output_field=TextField()), original)
+    return Coalesce(
+        Substr(F("decision__edited_input"), 1, length, output_field=TextField()),
+        original,
+    )
 
 
-def count_of(viewer: Standing, filters: Filters) -> int:
+def count_of(viewer: Standing, filters: Filters, *, hits: Hits | None = None) -> int:
     """Return how many requests match, at most `queries.COUNT_LIMIT`."""
-    requests = _apply(ApprovalRequest.objects.order_by(), viewer.pk, filters).filter(_waiting(filters))
+    requests = _apply(
+        ApprovalRequest.objects.order_by(), viewer.pk, filters, hits=hits
+    ).filter(_waiting(filters))
     if not viewer.is_active:
         return 0
     if permissions.sees_everything(viewer):
@@ -236,13 +330,21 @@ def cursor_of(request: ApprovalRequest, filters: Filters) -> ListCursor:
     return ListCursor(rank, order.time_of(request), request.pk, group)
 
 
-def _after(requests: QuerySet[ApprovalRequest], filters: Filters, order: Order, cursor: ListCursor) -> Any:
+def _after(
+    requests: QuerySet[ApprovalRequest],
+    filters: Filters,
+    order: Order,
+    cursor: ListCursor,
+) -> Any:
     """Return a condition for the rows after a cursor: a row comparison, for which both databases use the index."""
     operations = connections[requests.db].ops
     values: list[Any] = [cursor.rank] if order is MOST_URGENT else []
     values.append(operations.adapt_datetimefield_value(cursor.at))
-    values.append(cursor.pk.hex if connections[requests.db].vendor == "sqlite" else cursor.pk)
-    sign, columns = "<" if order.descends else ">", ", ".join(order.columns)
+    values.append(
+        cursor.pk.hex if connections[requests.db].vendor == "sqlite" else cursor.pk
+    )
+    sign = "<" if order.descends else ">"
+    columns = ", ".join(order.columns)
     parameters = ", ".join(["%s"] * len(values))
     after = RawSQL(f"({columns}) {sign} ({parameters})", values, BooleanField())  # noqa: S611 - column names, parameters
     if not filters.group:
@@ -251,4 +353,6 @@ def _after(requests: QuerySet[ApprovalRequest], filters: Filters, order: Order, 
     reached: Any = cursor.group
     if filters.group == "workflow":
         reached = number_from(reached) or 0
-    return Q(**{f"{column}__gte": reached}) & (Q(**{f"{column}__gt": reached}) | Q(after))
+    return Q(**{f"{column}__gte": reached}) & (
+        Q(**{f"{column}__gt": reached}) | Q(after)
+    )

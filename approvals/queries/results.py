@@ -1,6 +1,6 @@
-"""Results of approved calls, read from the audit record: what ran, when, and whether it was exactly what was approved.
+"""Results of approved calls, read from the audit log: the executed input, the time, and whether the input was the approved one.
 
-Also who resumes the runs behind requests, which comes before a result.
+Also the resume leases of runs behind requests, which come before a result.
 """
 
 from __future__ import annotations
@@ -24,14 +24,19 @@ from approvals.queries.insights.values import duration
 from approvals.queries.requests import requests_for
 from approvals.record import audit
 from approvals.record.events import RESULTS
-from approvals.states import Kind, Status, Verdict
+from approvals.states import APPROVING, Kind, Status, Verdict
 from approvals.text.file_references import FileReference, references_in
-from approvals.text.tables import Row, has_more_than_rows, pretty, rows
+from approvals.text.tables import TableRow, has_more_than_rows, pretty, rows
 from approvals.text.text import visible_json
 
-#: A result that is not reported this long after the approval is missing, and the pages say so in red.
+#: A result not reported this long after the approval counts as missing, and is marked in red.
 EXPECTED_WITHIN = timedelta(minutes=10)
-STATE_LABELS = {"succeeded": _("Succeeded"), "failed": _("Failed"), "cancelled": _("Cancelled"), "denied": _("Denied")}
+STATE_LABELS = {
+    "succeeded": _("Succeeded"),
+    "failed": _("Failed"),
+    "cancelled": _("Cancelled"),
+    "denied": _("Denied"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,19 +57,19 @@ class OtherRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ShownResult:
     """The context of `approvals/request/_result.html`; without `at`, no result was reported yet.
 
-    `exact` says whether the input that ran is the one that was approved; None if nothing ran or if it is not known.
-    `approved_digest` is of the input that was approved, with the changes of the approver, and `ran_digest` of the input
-    that ran, as the one who ran it reports; both are empty where they are not known.
+    `exact` says whether the executed input is the approved one; None if nothing ran or if it is unknown. `approved_digest` is
+    that of the approved input, with the approver's changes, and `ran_digest` that of the executed input, as reported; both are
+    empty if unknown.
     """
 
     approved_at: datetime | None = None
     approved_digest: str = ""
     ran_digest: str = ""
     edited: bool = False
-    #: Whether other requests of the workflow wait, so that it may not have continued.
+    #: Whether other requests of the workflow are pending, so that it may not have continued.
     others_wait: bool = False
     at: datetime | None = None
     state: str = ""
@@ -73,7 +78,7 @@ class Result:
     executions: int = 0
     output: Any = None
     error: str = ""
-    #: Reports that something else ran than was approved.
+    #: Reports that another input ran than the approved one.
     other_runs: Sequence[OtherRun] = ()
 
     @property
@@ -86,24 +91,27 @@ class Result:
 
     @property
     def missing(self) -> bool:
-        """Whether a result should have been reported by now, and was not."""
-        late = self.approved_at is not None and self.approved_at < timezone.now() - EXPECTED_WITHIN
+        """Whether a result is overdue."""
+        late = (
+            self.approved_at is not None
+            and self.approved_at < timezone.now() - EXPECTED_WITHIN
+        )
         return self.at is None and late and not self.others_wait and not self.other_runs
 
     @property
     def alarming(self) -> bool:
-        """Whether people have to look at it: nothing was reported in time, or something else ran."""
+        """Whether people have to look at it: the result is overdue, or another input ran."""
         return self.missing or self.exact is False or bool(self.other_runs)
 
     @property
     def waited(self) -> str:
-        """How long after the approval the result was reported, in words; empty if it is not known."""
+        """The time between approval and report, in words; empty if it is unknown."""
         if self.at is None or self.approved_at is None or self.at < self.approved_at:
             return ""
         return duration((self.at - self.approved_at).total_seconds())
 
     @property
-    def output_rows(self) -> list[Row]:
+    def output_rows(self) -> list[TableRow]:
         return rows(self.output, "result") if self.state == "succeeded" else []
 
     @property
@@ -118,8 +126,10 @@ class Result:
         return visible_json(canonical(self.output).decode()) if whole else ""
 
 
-def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None) -> Mapping[UUID, Result]:
-    """Return the results of the requests that allowed a call to run, in one read. For `among`, see `audit.reports_of`."""
+def results_of(
+    requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None
+) -> Mapping[UUID, ShownResult]:
+    """Return the results of requests that allowed a call to run, in one read. For `among`, see `audit.reports_of`."""
     approved = {request.pk: request for request in requests if _allows_run(request)}
     if not approved:
         return {}
@@ -127,7 +137,9 @@ def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] 
     return {
         pk: replace(
             _result(request, reports[pk].result),
-            other_runs=tuple(_other_run(request, entry) for entry in reports[pk].other_inputs),
+            other_runs=tuple(
+                _other_run(request, entry) for entry in reports[pk].other_inputs
+            ),
         )
         for pk, request in approved.items()
     }
@@ -139,12 +151,16 @@ def _allows_run(request: ApprovalRequest) -> bool:
     return request.kind == Kind.APPROVAL and request.status == Status.APPROVED
 
 
-def _result(request: ApprovalRequest, entry: AuditEntry | None) -> Result:
+def _result(request: ApprovalRequest, entry: AuditEntry | None) -> ShownResult:
     if entry is None:
-        return replace(result_of(request.decision), others_wait=request.workflow.open_count > 0)
+        return replace(
+            result_of(request.decision), others_wait=request.workflow.open_count > 0
+        )
     data = entry.data
     return replace(
-        result_of(request.decision, data["executed_digest"] if data["executions"] else ""),
+        result_of(
+            request.decision, data["executed_digest"] if data["executions"] else ""
+        ),
         at=entry.at,
         state=data["state"],
         by=entry.actor_name,
@@ -162,15 +178,17 @@ def _other_run(request: ApprovalRequest, entry: AuditEntry) -> OtherRun:
         ran_digest=data["executed_digest"],
         state=data["state"],
         times=1 + entry.retry_count,
-        output_json=visible_json(pretty(masked_input(request, data["output"]))) if data["state"] == "succeeded" else "",
+        output_json=visible_json(pretty(masked_input(request, data["output"])))
+        if data["state"] == "succeeded"
+        else "",
         error=data["error_text"],
     )
 
 
-def result_of(decision: Decision, ran_digest: str = "") -> Result:
-    """Return what a decision approved, compared with the digest of what ran; without the rest of the result."""
-    approved = decision.approved_digest if decision.verdict in {Verdict.APPROVE, Verdict.EDIT} else ""
-    return Result(
+def result_of(decision: Decision, ran_digest: str = "") -> ShownResult:
+    """Return the approved digest of a decision, compared with that of the executed input, as a Result without the rest."""
+    approved = decision.approved_digest if decision.verdict in APPROVING else ""
+    return ShownResult(
         approved_at=decision.decided_at,
         approved_digest=approved,
         ran_digest=ran_digest,
@@ -180,12 +198,20 @@ def result_of(decision: Decision, ran_digest: str = "") -> Result:
 
 
 def reported_since(viewer: Standing, moment: datetime) -> QuerySet[ApprovalRequest]:
-    """Return the requests whose calls were reported since `moment`, which changes nothing of the requests themselves."""
+    """Return the requests whose results were reported since `moment`, which does not change the requests themselves."""
     reported = AuditEntry.objects.filter(event__in=RESULTS, at__gte=moment)
     return requests_for(viewer).filter(pk__in=reported.values("request_id"))
 
 
 def resumptions_of(requests: Iterable[ApprovalRequest]) -> Mapping[UUID, Resumption]:
-    """Return who has taken, lost or completed the resume of these requests, in one read; none if none can be resumed."""
-    resumable = [request.pk for request in requests if not request.pending and is_from_outside(request)]
-    return {row.request_id: row for row in Resumption.objects.filter(pk__in=resumable)} if resumable else {}
+    """Return the resume leases of these requests, in one read; none if none can be resumed."""
+    resumable = [
+        request.pk
+        for request in requests
+        if not request.pending and is_from_outside(request)
+    ]
+    return (
+        {row.request_id: row for row in Resumption.objects.filter(pk__in=resumable)}
+        if resumable
+        else {}
+    )

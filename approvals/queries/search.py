@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
+from uuid import UUID
 
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BooleanField, Model, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
@@ -13,14 +16,15 @@ from django.db.models.functions import Coalesce
 from approvals.models import SearchText
 from approvals.queries.search_words import for_postgresql, for_sqlite, parse_search
 
-TABLE, INDEX = "approvals_searchtext", "approvals_search"
+TABLE = "approvals_searchtext"
+INDEX = "approvals_search"
 M = TypeVar("M", bound=Model)
 
-#: Up to this many hits are looked up by id (on SQLite ten times as many, in a subquery); beyond that the sorted list is
-#: scanned, where the next hit is near. The query planners cannot make this choice: SQLite does not know how frequent a word
-#: is, and PostgreSQL does not know how frequent a prefix is.
+#: Up to this many hits are looked up by id (on SQLite ten times as many, in a subquery); beyond that the sorted list is scanned,
+#: where the next hit is near. The query planners cannot make this choice: SQLite does not know how frequent a word is, and
+#: PostgreSQL does not know how frequent a prefix is.
 FEW = 500
-#: The same for what is about requests, such as audit entries.
+#: The same for rows about requests, such as audit entries.
 FEW_ABOUT = 10_000
 
 #: The expression of the index on PostgreSQL, which the first migration creates.
@@ -32,46 +36,90 @@ _FOUND = {
 _QUERY = {"sqlite": for_sqlite, "postgresql": for_postgresql}
 
 
-def with_words(requests: QuerySet[M], search: str, *, each: bool | None = None) -> QuerySet[M]:
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Whether many requests contain the words of a search; otherwise `few` are their ids, on PostgreSQL."""
+
+    many: bool
+    few: Sequence[UUID] = ()
+
+
+def hits_of(search: str) -> Hits:
+    """Return how many requests contain all words of a search. For a frequent word, PostgreSQL reads all hits in its index."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    words = parse_search(search)
+    if not words:
+        return Hits(many=False)
+    query = _QUERY[connection.vendor](words)
+    if connection.vendor == "sqlite":
+        more = f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}"
+        return Hits(many=bool(_fetch(connection, more, query)))
+    few = _fetch(connection, f"{_FOUND[connection.vendor]} LIMIT {FEW + 1}", query)
+    return (
+        Hits(many=True)
+        if len(few) > FEW
+        else Hits(many=False, few=[pk for (pk,) in few])
+    )
+
+
+def with_words(
+    requests: QuerySet[M],
+    search: str,
+    *,
+    each: bool | None = None,
+    hits: Hits | None = None,
+) -> QuerySet[M]:
     """Filter for requests that contain all words of a search; the last word may be a prefix.
 
-    A search has no syntax. A search without any word (`-`, a quote) finds nothing. By default, this suits a list that is
-    sorted and sliced. With `each`, the words are looked for in one request after the other: for few requests. Without
-    `each`, the index finds all hits, in any order.
+    A search has no syntax. A search without any word (`-`, a quote) finds nothing. By default, this suits a list that is sorted
+    and sliced. `each=True` searches the words in one request after the other, for few requests; with `each=False`, the index
+    finds all hits, in any order. `hits` are the result of `hits_of`, for several reads with one search.
     """
     words = parse_search(search)
     if not words:
         return requests.none()
     connection = connections[requests.db]
-    query, matching = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
-    if each is None and connection.vendor == "sqlite":
-        many = f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}"
-        each = bool(_rows(connection, many, query))
+    if hits is None and (
+        each is None or (connection.vendor == "postgresql" and not each)
+    ):
+        hits = hits_of(search)
+    if each is None:
+        each = hits is not None and hits.many and connection.vendor == "sqlite"
     if each:
         contains = RawSQL(*_contains(connection, words), BooleanField())  # noqa: S611 - constants and parameters
-        # A scalar subquery keeps PostgreSQL from using the index. It names the request by an expression of Django, because
-        # Django renames the table of `requests` where that is a subquery itself.
+        # A scalar subquery keeps PostgreSQL from using the index. It names the request by a Django expression, because Django
+        # renames the table of `requests` where that is itself a subquery.
         texts = SearchText.objects.filter(request=OuterRef("pk")).values_list(contains)
-        return requests.filter(Coalesce(Subquery(texts), False, output_field=BooleanField()))
-    if connection.vendor == "postgresql":
-        few = _rows(connection, f"{matching} LIMIT {FEW + 1}", query)
-        if len(few) <= FEW:
-            return requests.filter(pk__in=few)
+        return requests.filter(
+            Coalesce(Subquery(texts), False, output_field=BooleanField())
+        )
+    if connection.vendor == "postgresql" and hits is not None and not hits.many:
+        return requests.filter(pk__in=hits.few)
+    query = _QUERY[connection.vendor](words)
+    matching = _FOUND[connection.vendor]
     return requests.filter(pk__in=RawSQL(matching, [query]))  # noqa: S611 - a constant and a parameter
 
 
-def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[M], bool]:
+def with_words_of_requests(
+    entries: QuerySet[M], search: str
+) -> tuple[QuerySet[M], bool]:
     """Filter rows with a column `request_id` for those about requests that contain all words of a search.
 
-    Also return whether that scans the rows: up to FEW_ABOUT requests are looked up, and their rows are sorted; of more, the
-    next one is near in any order. An array or a scalar subquery keeps PostgreSQL from choosing the other way.
+    Also return whether that scans the rows: up to FEW_ABOUT requests are looked up, and their rows are sorted; with more, the
+    next hit is near in any order. An array or a scalar subquery keeps PostgreSQL from choosing the other way.
     """
     words = parse_search(search)
     if not words:
         return entries.none(), False
-    connection, table = connections[entries.db], entries.model._meta.db_table
-    query, matching = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
-    ((requests,),) = _fetch(connection, f"SELECT count(*) FROM ({matching} LIMIT {FEW_ABOUT + 1}) AS found", query)
+    connection = connections[entries.db]
+    table = entries.model._meta.db_table
+    query = _QUERY[connection.vendor](words)
+    matching = _FOUND[connection.vendor]
+    ((requests,),) = _fetch(
+        connection,
+        f"SELECT count(*) FROM ({matching} LIMIT {FEW_ABOUT + 1}) AS found",
+        query,
+    )
     if requests <= FEW_ABOUT:
         one_of = {
             "sqlite": f"{table}.id IN (SELECT a.id FROM {table} a WHERE a.request_id IN ({matching}))",
@@ -83,16 +131,13 @@ def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[
     return entries.filter(RawSQL(scan, parameters, BooleanField())), True  # noqa: S611 - constants and parameters
 
 
-def _contains(connection: BaseDatabaseWrapper, words: list[str]) -> tuple[str, list[Any]]:
+def _contains(
+    connection: BaseDatabaseWrapper, words: list[str]
+) -> tuple[str, list[Any]]:
     """Return the condition of a row of SearchText that contains these words, the last one as a prefix."""
     position = {"sqlite": "instr", "postgresql": "strpos"}[connection.vendor]
     condition = " AND ".join([f"{position}(' ' || words || ' ', %s) > 0"] * len(words))
     return condition, [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
-
-
-def _rows(connection: BaseDatabaseWrapper, statement: str, query: str) -> list[Any]:
-    """Return the first column of the rows that a statement selects."""
-    return [row[0] for row in _fetch(connection, statement, query)]
 
 
 def _fetch(connection: BaseDatabaseWrapper, statement: str, query: str) -> list[Any]:

@@ -12,12 +12,13 @@ from typing import Any
 
 from approvals.text.secrets import Hidden
 
-#: The longest search in characters, how many of its words count, and the longest word.
+#: Maximum length of a search, number of words used from it, and maximum length of a word.
 MAX_SEARCH = 200
 MAX_WORDS = 12
 MAX_WORD = 60
 #: How many characters are indexed of one request with its notes and decision, and how many are read for them.
-MAX_KEPT, MAX_READ = 100_000, 400_000
+MAX_KEPT = 100_000
+MAX_READ = 400_000
 
 _SIGN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_SIGN}]|[^\W_{_SIGN}]+")
@@ -57,7 +58,7 @@ def words_to_index(*values: Any, limit: int = MAX_KEPT) -> str:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield all names, texts and numbers in a masked JSON value: no search finds a secret."""
+    """Yield all names, texts and numbers in a masked JSON value, so that no search finds a secret."""
     match value:
         case Hidden():
             yield value.rest
@@ -78,14 +79,21 @@ def texts_in(value: Any) -> Iterator[str]:
 
 def parse_search(search: str) -> list[str]:
     """Return the words of a search."""
-    words = [word.casefold()[:MAX_WORD] for word in _WORD.findall(_plain(search[:MAX_SEARCH]))]
+    words = [
+        word.casefold()[:MAX_WORD]
+        for word in _WORD.findall(_plain(search[:MAX_SEARCH]))
+    ]
     return words[:MAX_WORDS]
 
 
 def _plain(text: str) -> str:
     # Decompose letters and drop their accents, so that "Muller" finds "Müller".
     decomposed = unicodedata.normalize("NFKD", text)
-    return decomposed if decomposed.isascii() else "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+    return (
+        decomposed
+        if decomposed.isascii()
+        else "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+    )
 
 
 def for_sqlite(words: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Write the audit log: one canonical row per event, in the transaction of what it records; and render rows for export."""
+"""Write the audit log, one canonical row per event in the transaction of its change, and render rows for export."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from django.utils import timezone
 
 from approvals.asking.secrets import masked_data
 from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, canonical, utc
-from approvals.db.prepared import Insert, Parameter, Update
+from approvals.db.prepared import Parameter
+from approvals.db.prepared_writes import Insert, Update, Write, write_together
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.actors import Signatory
 from approvals.models.subscriptions import heard
 from approvals.record.amounts import amount_at, plain
 from approvals.record.events import DENIED, EVENTS, ONCE, OTHER_INPUT, VERDICTS
 
-#: The characters that begin a formula (OWASP, "CSV Injection").
+#: Characters that start a formula (OWASP, "CSV Injection").
 FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
 
 COLUMNS = [
@@ -34,7 +36,7 @@ COLUMNS = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What an entry is about: the columns to filter by. `amount` is that of the input that the event is about."""
+    """The subject of an entry: the columns to filter by. `amount` is the amount in the event's input."""
 
     scope: str
     run_id: str = ""
@@ -46,8 +48,10 @@ class Subject:
     amount: float | None = None
 
 
-def subject_of(request: ApprovalRequest, workflow: Workflow, *, changed: Any = None) -> Subject:
-    """Return what the events of a request are about; `changed` is its input if the event is about a changed one."""
+def subject_of(
+    request: ApprovalRequest, workflow: Workflow, *, changed: Any = None
+) -> Subject:
+    """Return the subject of a request's events; `changed` is the changed input, if the event is about one."""
     return Subject(
         scope=request.scope,
         run_id=workflow.key,
@@ -56,12 +60,17 @@ def subject_of(request: ApprovalRequest, workflow: Workflow, *, changed: Any = N
         agent=workflow.agent,
         tool_name=request.tool_name,
         tool_call_id=request.tool_call_id or "",
-        amount=amount_at(request.input if changed is None else changed, request.amount_pointer),
+        amount=request.amount
+        if changed is None
+        else amount_at(changed, request.amount_pointer),
     )
 
 
+#: Adds an entry, and returns whether anyone subscribes to events.
 _ENTRY = Insert(AuditEntry, returning=(heard(),))
+#: Adds an entry that is recorded once, unless it exists.
 _NEW_ENTRY = Insert(AuditEntry, ignore_conflicts=True, returning=(heard(),))
+#: Counts a repeat of an entry that is recorded once.
 _REPEAT = Update(
     lambda: AuditEntry.objects.filter(dedup_key=Parameter("key", CharField())),
     "last_seen_at",
@@ -73,36 +82,50 @@ def record(
     event: str,
     subject: Subject,
     *,
-    data: Mapping[str, Any],
+    data: JsonMapping,
     actor: Signatory | None,
     via: str,
     at: datetime | None = None,
     open_after: int | None = None,
+    changes: Sequence[Write] = (),
 ) -> bool:
-    """Add one entry; call this inside the transaction of the change that it records.
+    """Add one entry; call this inside the transaction of the change that it records. `changes` are written with it.
 
-    Return whether anyone gets events (`models.subscriptions.heard`), which most changes that are recorded also send.
+    Return whether anyone subscribes to events (`models.subscriptions.heard`), since most callers also send one.
     """
-    added = _ENTRY.row(**_row(event, subject, data, actor, via, at or timezone.now()), open_after=open_after)
+    entry = _ENTRY.of_row(
+        **_row(event, subject, data, actor, via, at or timezone.now()),
+        open_after=open_after,
+    )
+    added = write_together([*changes, entry])[-1]
     assert added is not None
     return bool(added[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """An entry to add; `subject` is what it is about, if not what the entries that it is recorded with are about."""
+    """An entry to add; `subject` overrides the subject shared by the entries recorded with it."""
 
     event: str
-    data: Mapping[str, Any]
+    data: JsonMapping
     actor: Signatory | None
     via: str
     subject: Subject | None = None
 
 
-def record_together(entries: Sequence[Entry], subject: Subject, *, at: datetime, open_after: int) -> bool:
-    """As `record`, for entries of one moment, in one statement; `open_after` is for those about this subject."""
+def record_together(
+    entries: Sequence[Entry], subject: Subject, *, at: datetime, open_after: int
+) -> bool:
+    """Like `record`, for several entries of one moment, in one statement; `open_after` is for those of this subject."""
     rows = [
-        _row(entry.event, entry.subject or subject, entry.data, entry.actor, entry.via, at)
+        _row(
+            entry.event,
+            entry.subject or subject,
+            entry.data,
+            entry.actor,
+            entry.via,
+            at,
+        )
         | {"open_after": open_after if entry.subject is None else None}
         for entry in entries
     ]
@@ -113,11 +136,11 @@ def record_once(
     event: str,
     subject: Subject,
     *,
-    data: Mapping[str, Any],
+    data: JsonMapping,
     actor: Signatory | None,
     via: str,
 ) -> bool:
-    """As `record`, but once per `repeat_key`: a repeat only counts as a retry. Return whether it is new."""
+    """Like `record`, but once per `repeat_key`: a repeat only counts as a retry. Return whether the entry is new."""
     return record_new(event, subject, data=data, actor=actor, via=via) is not None
 
 
@@ -125,11 +148,11 @@ def record_new(
     event: str,
     subject: Subject,
     *,
-    data: Mapping[str, Any],
+    data: JsonMapping,
     actor: Signatory | None,
     via: str,
 ) -> bool | None:
-    """As `record_once`, but return what `record` returns if the entry is new, or else None."""
+    """Like `record_once`, but return the result of `record` for a new entry, and None for a repeat."""
     assert event in ONCE, event
     dedup_key = repeat_key(event, subject, data)
     row = _row(event, subject, data, actor, via, timezone.now())
@@ -142,13 +165,13 @@ def record_new(
 
 
 def find_recorded(event: str, subject: Subject) -> AuditEntry | None:
-    """Return the entry that `record_once` has written under the same scope and toolCallId."""
+    """Return the entry that `record_once` wrote for the same scope and toolCallId."""
     return AuditEntry.objects.filter(dedup_key=repeat_key(event, subject)).first()
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What is recorded of a call: its result if it has one, and reports that it ran with another input."""
+    """Recorded outcomes of a call: its result if there is one, and reports that it ran with another input."""
 
     result: AuditEntry | None
     other_inputs: Sequence[AuditEntry]
@@ -157,63 +180,87 @@ class Reported:
 def reports_of(
     requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None
 ) -> Mapping[UUID, Reported]:
-    """Return what is recorded of the calls of these requests, by request id, in one read.
+    """Return the recorded outcomes of these requests' calls, by request id, in one read.
 
-    A request outside any tool call counts as its own. `among` are entries that were read already and contain them.
+    A request outside any tool call counts as its own call. `among` are the entries, if already read.
     """
     calls = {
-        request.pk: Subject(scope=request.scope, tool_call_id=request.tool_call_id or str(request.pk))
+        request.pk: Subject(
+            scope=request.scope, tool_call_id=request.tool_call_id or str(request.pk)
+        )
         for request in requests
     }
     keys = {pk: repeat_key("tool.result", call) for pk, call in calls.items()}
-    # `endswith`, because SQLite would read all entries of the event for an equality, and not those of the requests.
-    wanted = Q(dedup_key__in=keys.values()) | Q(request_id__in=calls, event__endswith=OTHER_INPUT)
-    entries = list(AuditEntry.objects.filter(wanted).order_by("pk") if among is None else among)
+    # `endswith`, because with an equality SQLite would read all entries of the event instead of those of the requests.
+    wanted = Q(dedup_key__in=keys.values()) | Q(
+        request_id__in=calls, event__endswith=OTHER_INPUT
+    )
+    entries = list(
+        AuditEntry.objects.filter(wanted).order_by("pk") if among is None else among
+    )
     results = {entry.dedup_key: entry for entry in entries}
     others: dict[object, list[AuditEntry]] = {}
     for entry in entries:
         if entry.event == OTHER_INPUT:
             others.setdefault(entry.request_id, []).append(entry)
-    return {pk: Reported(results.get(key), others.get(pk, ())) for pk, key in keys.items()}
+    return {
+        pk: Reported(results.get(key), others.get(pk, ())) for pk, key in keys.items()
+    }
 
 
-def repeat_key(event: str, subject: Subject, data: Mapping[str, Any] | None = None) -> str:
-    """Return the dedup key of an event that is recorded once: per call, or per request and input that ran.
+def repeat_key(event: str, subject: Subject, data: JsonMapping | None = None) -> str:
+    """Return the dedup key of an event that is recorded once: per call, or per request and executed input.
 
-    A denied call is also known by its tool and input, because vendors of models repeat ids.
+    The key of a denied call includes its tool and input, because model vendors repeat ids.
     """
     if event == OTHER_INPUT:
         return f"{event}:{subject.request_id}:{(data or {}).get('executed_digest')}"
     if event == DENIED:
-        call = canonical([subject.tool_call_id, subject.tool_name, (data or {}).get("input_digest")])
+        call = canonical(
+            [subject.tool_call_id, subject.tool_name, (data or {}).get("input_digest")]
+        )
         return f"{event}:{subject.scope}:{hashlib.sha256(call).hexdigest()}"
     return f"{event}:{subject.scope}:{subject.tool_call_id}"
 
 
 def _row(
-    event: str, subject: Subject, data: Mapping[str, Any], actor: Signatory | None, via: str, at: datetime
-) -> dict[str, Any]:
+    event: str,
+    subject: Subject,
+    data: JsonMapping,
+    actor: Signatory | None,
+    via: str,
+    at: datetime,
+) -> JsonDict:
     assert event in EVENTS, event
-    columns = {name: getattr(subject, name) for name in Subject.__dataclass_fields__} | {
+    columns = {
+        name: getattr(subject, name) for name in Subject.__dataclass_fields__
+    } | {
         "event": event,
         "actor_id": actor.pk if actor else None,
         "actor_name": actor.get_username() if actor else "",
         "via": via,
     }
-    # Each value was checked when it came in; together they may exceed the bounds of one value.
+    # Each value was checked on arrival; together they may exceed the bounds of one value.
     held = {name: value for name, value in columns.items() if name != "amount"}
     if subject.amount is not None:
         held["amount"] = plain(subject.amount)
-    # Without the salt, which is shown only where nothing is hidden, a hidden value could be found by trying all of them.
+    # Without the salt, which is shown only where nothing is hidden, a hidden value could be found by brute force.
     held |= {"at": utc(at), "data": dict(data), "salt": token_hex(16)}
     body = canonical(held, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     verdict = str(data.get("verdict", "")) if event in VERDICTS else ""
-    return {**columns, "at": at, "last_seen_at": at, "verdict": verdict, "body": body.decode(), "digest": digest}
+    return {
+        **columns,
+        "at": at,
+        "last_seen_at": at,
+        "verdict": verdict,
+        "body": body.decode(),
+        "digest": digest,
+    }
 
 
-def export_row(entry: AuditEntry) -> dict[str, Any]:
-    """Return an entry under the names of COLUMNS, times in UTC as ISO 8601; secrets are masked, and the digest covers them."""
+def export_row(entry: AuditEntry) -> JsonDict:
+    """Return an entry under the names of COLUMNS, with UTC times in ISO 8601; secrets are masked, but the digest covers them."""
     body = shown_body(entry)
     return {
         "id": entry.pk,
@@ -238,9 +285,9 @@ def export_row(entry: AuditEntry) -> dict[str, Any]:
     }
 
 
-def shown_body(entry: AuditEntry) -> dict[str, Any]:
-    """Return the body of an entry as people read it: with masks, and without its salt if anything is masked."""
-    body: dict[str, Any] = json.loads(entry.body)
+def shown_body(entry: AuditEntry) -> JsonDict:
+    """Return the body of an entry for people: masked, and without its salt if anything is masked."""
+    body: JsonDict = json.loads(entry.body)
     data = masked_data(body["data"])
     if any(data[name] is not value for name, value in body["data"].items()):
         body.pop("salt", None)
@@ -252,14 +299,20 @@ def jsonl_line(entry: AuditEntry) -> str:
 
 
 def csv_cells(entry: AuditEntry) -> Sequence[str]:
-    """Return the cells of one CSV row; one that a spreadsheet would run as a formula gets a leading apostrophe."""
+    """Return the cells of one CSV row; a cell that a spreadsheet would run as a formula gets a leading apostrophe."""
     row = export_row(entry)
     row["data"] = json.dumps(row["data"], ensure_ascii=False)
     texts = {name: "" if row[name] is None else str(row[name]) for name in COLUMNS}
-    # A negative amount is a number, and no formula.
-    return [text if name == "amount" else neutralize(text) for name, text in texts.items()]
+    # A negative amount is a number, not a formula.
+    return [
+        text if name == "amount" else neutralize(text) for name, text in texts.items()
+    ]
 
 
 def neutralize(cell: str) -> str:
-    """Return the cell so that no spreadsheet runs it as a formula; some accept full-width signs or leading white space."""
-    return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(("\t", "\r", "\n")) else cell
+    """Escape a cell so that no spreadsheet runs it as a formula; some accept full-width signs or leading white space."""
+    return (
+        f"'{cell}"
+        if cell.lstrip().startswith(FORMULA) or cell.startswith(("\t", "\r", "\n"))
+        else cell
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Every event name of the log.
+#: All event names of the log.
 EVENTS = (
     "request.created",
     "request.voted",
@@ -52,22 +52,28 @@ EVENTS = (
     *("scope.created", "scope.changed", "scope.deleted"),
     "tool.changed",
     "priority.changed",
-    *("grant.given", "grant.used", "grant.revoked", "grant.ended", "grant.stopped", "grant.resumed"),
+    *(
+        "grant.given",
+        "grant.used",
+        "grant.revoked",
+        "grant.ended",
+        "grant.stopped",
+        "grant.resumed",
+    ),
     *("policy.proposed", "policy.applied", "policy.declined"),
     "agent.flooded",
-    *("check.changed", "check.answered"),
 )
 
-#: A report of a call that ran with a different input than the approved one.
+#: A report that a call ran with a different input than the approved one.
 OTHER_INPUT = "tool.other_input"
 
-#: A call that the lists of its key have denied.
+#: A call denied by the tool lists of its key.
 DENIED = "tool.denied"
 
-#: The events with what a call did.
+#: Events with the result of a call.
 RESULTS = ("tool.result", OTHER_INPUT)
 
-#: The events that `record_once` records: every entry of them has a dedup key, and no other entry has one.
+#: Events of `record_once`: only their entries have a dedup key.
 ONCE = (*RESULTS, DENIED)
 
 #: The events that end a request, whose data has a verdict.

@@ -1,8 +1,7 @@
 """Export the audit log as a file, streamed in pieces.
 
-The pieces come from an async generator, because under ASGI Django turns a sync one into a list. Between two pieces it
-holds no thread, connection or transaction. `hitlsite.server.daphne` asks for the next piece only when the client has taken
-the last.
+The pieces come from an async generator, because under ASGI Django turns a sync one into a list. Between pieces it holds no
+thread, connection or transaction. `hitlsite.server.daphne` requests the next piece only when the client has taken the last.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from approvals.db import pool
 from approvals.models import AuditEntry
 from approvals.record import audit, sequence
 
-#: Rows of one query, few because an entry may be a megabyte; and how many characters make a piece.
+#: Rows per query, few because an entry may be a megabyte; and the minimum characters of a piece.
 PAGE = 50
 PIECE = 250_000
-#: By it a spreadsheet knows that a download is UTF-8; programs that read the API do not need it.
+#: The byte order mark tells spreadsheets that a download is UTF-8; API clients do not need it.
 BYTE_ORDER_MARK = "\ufeff"
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
@@ -31,7 +30,9 @@ def export(entries: QuerySet[AuditEntry], kind: str) -> StreamingHttpResponse:
     """Return the entries as a download for people, in the order of events; `kind` is a key of TYPES."""
     name = f"audit-{timezone.now():%Y-%m-%d}.{kind}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    body = csv_pieces(entries, BYTE_ORDER_MARK) if kind == "csv" else lines(entries, kind)
+    body = (
+        csv_pieces(entries, BYTE_ORDER_MARK) if kind == "csv" else lines(entries, kind)
+    )
     return StreamingHttpResponse(body, content_type=TYPES[kind], headers=headers)
 
 
@@ -40,18 +41,24 @@ def lines(entries: QuerySet[AuditEntry], kind: str) -> AsyncIterator[str]:
     return csv_pieces(entries) if kind == "csv" else pieces(entries, _jsonl)
 
 
-async def csv_pieces(entries: QuerySet[AuditEntry], begin: str = "") -> AsyncIterator[str]:
+async def csv_pieces(
+    entries: QuerySet[AuditEntry], begin: str = ""
+) -> AsyncIterator[str]:
     """Yield `begin`, and the entries as CSV (RFC 4180) with a header row."""
     yield begin + _csv([audit.COLUMNS])
     async for piece in pieces(entries, lambda page: _csv(map(audit.csv_cells, page))):
         yield piece
 
 
-async def pieces(entries: QuerySet[AuditEntry], render: Callable[[Sequence[AuditEntry]], str]) -> AsyncIterator[str]:
+async def pieces(
+    entries: QuerySet[AuditEntry], render: Callable[[Sequence[AuditEntry]], str]
+) -> AsyncIterator[str]:
     """Yield the rendered entries, at least PIECE characters at a time except for the last piece."""
     settled = await pool.run(sequence.last_settled)
     # A reader continues after the last entry, and would miss one that is committed later with a lower id.
-    ordered = (entries if settled is None else entries.filter(pk__lte=settled)).order_by("pk")
+    ordered = (
+        entries if settled is None else entries.filter(pk__lte=settled)
+    ).order_by("pk")
     last: int | None = 0
     while last is not None:
         piece, last = await pool.run(_piece, ordered, last, render)
@@ -59,7 +66,9 @@ async def pieces(entries: QuerySet[AuditEntry], render: Callable[[Sequence[Audit
 
 
 def _piece(
-    ordered: QuerySet[AuditEntry], last: int, render: Callable[[Sequence[AuditEntry]], str]
+    ordered: QuerySet[AuditEntry],
+    last: int,
+    render: Callable[[Sequence[AuditEntry]], str],
 ) -> tuple[str, int | None]:
     """Return the entries after `last` as text, and the id of the last one; None when there are no more."""
     # Rendered in this thread, because long entries would block the event loop for seconds.

@@ -1,7 +1,7 @@
-"""Patterns of clients' schemas, which RE2 matches in linear time and bounded memory.
+"""Patterns in clients' schemas, matched by RE2 in linear time and bounded memory.
 
-RE2 has no look-around. Look-ahead at the very beginning, as in `^(?!\\.)`, is a pattern of its own; generators of schemas for
-decimals and email addresses write it. Where look-around stands elsewhere, the pattern is not checked here.
+RE2 has no look-around. Look-ahead at the very beginning, as in `^(?!\\.)`, becomes a separate pattern; schema generators use it
+for decimals and email addresses. Patterns with look-around elsewhere are not checked.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import re2
 from django.utils.translation import gettext as _
 
-#: Memory of one compiled pattern; RE2 refuses a pattern that needs more.
+#: Memory limit of one compiled pattern; RE2 refuses a pattern that needs more.
 PATTERN_BYTES = 256 * 1024
 #: RE2's `\\C`, one byte of UTF-8, which ECMA 262 does not have.
 _BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
 _LOOK_AROUND = re.compile(r"((?:^|[^\\])(?:\\\\)*)\(\?(?:<?[=!])")
-#: What matters for finding the end of a group: escaped characters, classes, parentheses and alternatives.
+#: Tokens that matter for finding the end of a group: escapes, classes, parentheses and alternatives.
 _TOKEN = re.compile(r"\\.|\[\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern as RE2 checks it: a `whole`, and what has to follow the beginning of a text, or must `not` follow it.
+    """A pattern in the form that RE2 checks: the `whole`, and patterns that must, or must `not`, match at the beginning.
 
     Nothing is checked if `whole` is None.
     """
@@ -41,8 +40,12 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """How large the compiled patterns are, in RE2's instructions."""
-        return sum(each.programsize for each in (self.whole, *self.follows, *self.not_follows) if each is not None)
+        """The size of the compiled patterns in RE2 instructions."""
+        return sum(
+            each.programsize
+            for each in (self.whole, *self.follows, *self.not_follows)
+            if each is not None
+        )
 
     def matches(self, text: str) -> bool:
         """Return whether the pattern is found in the text; True if it is not checked."""
@@ -55,20 +58,27 @@ class Pattern:
 
 @functools.lru_cache(maxsize=256)
 def pattern_of(text: str) -> Pattern:
-    """Return a pattern as it is checked. ValueError, with a message for the client, for what else than look-around RE2 lacks."""
+    """Return a pattern for checking. Raise ValueError, with a message for the client, if RE2 lacks more than its look-around."""
     if not _LOOK_AROUND.search(text):
         return Pattern(compiled(text))
-    # Even if it is not checked, it has to be a pattern.
+    # Even an unchecked pattern has to be valid.
     compiled(_LOOK_AROUND.sub(r"\1(?:", text))
     ahead, rest = _look_aheads(text)
-    if _LOOK_AROUND.search(rest) or any(_LOOK_AROUND.search(body) for _sign, body in ahead) or _has_alternatives(rest):
+    if (
+        _LOOK_AROUND.search(rest)
+        or any(_LOOK_AROUND.search(body) for _sign, body in ahead)
+        or _has_alternatives(rest)
+    ):
         return Pattern(None)
-    sides = {sign: [compiled(f"^(?:{body})") for each, body in ahead if each == sign] for sign in "=!"}
+    sides = {
+        sign: [compiled(f"^(?:{body})") for each, body in ahead if each == sign]
+        for sign in "=!"
+    }
     return Pattern(compiled(rest), sides["="], sides["!"])
 
 
 def _look_aheads(text: str) -> tuple[list[tuple[str, str]], str]:
-    """Return the look-aheads at the beginning of a pattern, each with its sign, and the pattern without them."""
+    """Return the look-aheads at the beginning of a pattern, each with its sign, and the rest of the pattern."""
     ahead: list[tuple[str, str]] = []
     if not text.startswith("^"):
         return ahead, text
@@ -90,7 +100,7 @@ def _end_of_group(text: str, begin: int) -> int:
 
 
 def _has_alternatives(text: str) -> bool:
-    """Return whether a pattern has alternatives outside of groups: look-ahead at the beginning is about the first one alone."""
+    """Return whether a pattern has top-level alternatives: look-ahead at the beginning applies only to the first one."""
     depth = 0
     for token in _TOKEN.finditer(text):
         depth += {"(": 1, ")": -1}.get(token[0], 0)
@@ -101,21 +111,30 @@ def _has_alternatives(text: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def compiled(pattern: str) -> Any:
-    """Compile a pattern with RE2. ValueError, with a message for the client."""
+    """Compile a pattern with RE2. Raise ValueError, with a message for the client."""
+    import re2  # noqa: PLC0415 - loaded late
+
     if _BYTE.search(pattern):
         raise ValueError(
-            _("has the pattern %(pattern)r, which is not supported: \\C matches part of a character")
+            _(
+                "has the pattern %(pattern)r, which is not supported: \\C matches part of a character"
+            )
             % {"pattern": pattern[:100]}
         )
     options = re2.Options()
-    options.max_mem, options.log_errors = PATTERN_BYTES, False
+    options.max_mem = PATTERN_BYTES
+    options.log_errors = False
     # ECMA 262 writes a code point as `\\u0041`, RE2 as `\\x{0041}`.
     text = re.sub(r"((?:^|[^\\])(?:\\\\)*)\\u([0-9a-fA-F]{4})", r"\1\\x{\2}", pattern)
     try:
         return re2.compile(text, options)
     except re2.error as error:
         (reason,) = error.args
-        explanation = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        explanation = (
+            reason.decode(errors="replace")
+            if isinstance(reason, bytes)
+            else str(reason)
+        )
         raise ValueError(
             _(
                 "has the pattern %(pattern)r, which is not supported (%(words)s): "

@@ -1,4 +1,4 @@
-"""The tag that reads the checklist of the first run for whoever looks at the page."""
+"""The template tag that reads the first-run checklist for the viewer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Template tags of long lists, which must be cheap: times in very few words, and icons by name."""
+"""Template tags for long lists, which must be cheap: short times, and icons by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ICON = '<svg class="icon" width="16" height="16" aria-hidden="true"><use href="
 
 @register.simple_tag
 def icons_file() -> str:
-    """Return the address of the icons, to look it up once for a whole list."""
+    """Return the address of the icons, looked up once for a whole list."""
     return static("pausepoint/icons.svg")
 
 

@@ -1,4 +1,4 @@
-"""Template tags of what is pushed to open pages, which must fit into a WebSocket message."""
+"""Template tags for fragments pushed to open pages, which must fit into a WebSocket message."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from approvals.pages.cards import Card
 
 register = template.Library()
 
-#: Bytes of a pushed card; pages fetch a larger one themselves. A message of more than 1 MiB would close the socket.
+#: Bytes of a pushed card; pages fetch larger ones themselves. A message of more than 1 MiB would close the socket.
 MAX_CARD = 256 * 1024
 
 
 @register.simple_tag(takes_context=True)
 def pushed_card(context: Context, card: Card) -> SafeString:
-    """Return the card as an out-of-band fragment, or one that makes the page fetch it if it is large."""
+    """Return the card as an out-of-band fragment; for a large card, a fragment that makes the page fetch it."""
     values: dict[str, Any] = context.flatten()  # type: ignore[assignment]
     values |= {"card": card, "oob": True}
     whole = render_to_string("approvals/request/_card.html", values)

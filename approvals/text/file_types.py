@@ -1,13 +1,20 @@
-"""What a file is, by its content: pictures, PDF, text and CSV. Of a picture only the header is read. Pure."""
+"""Detect file types by content: pictures, PDF, text and CSV. Only the headers of pictures are read. Pure."""
 
 from __future__ import annotations
 
 import re
 
+from approvals.text.text import in_one_line
+
 MAX_NAME = 200
-PNG, JPEG, GIF, WEBP, PDF = "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"
-TEXT, CSV = "text/plain", "text/csv"
-#: How files with a signature begin. What a client calls a file does not count.
+PNG = "image/png"
+JPEG = "image/jpeg"
+GIF = "image/gif"
+WEBP = "image/webp"
+PDF = "application/pdf"
+TEXT = "text/plain"
+CSV = "text/csv"
+#: Signatures at the start of files. The type declared by a client is ignored.
 SIGNATURES = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), PNG),
     (re.compile(rb"\xff\xd8\xff"), JPEG),
@@ -15,7 +22,7 @@ SIGNATURES = (
     (re.compile(rb"RIFF[\s\S]{4}WEBP"), WEBP),
     (re.compile(rb"%PDF-[12]\."), PDF),
 )
-#: The endings of names that fit a type, the first for a name without one of them.
+#: File name extensions of each type; the first is appended if a name has none of them.
 ENDINGS = {
     PNG: (".png",),
     JPEG: (".jpg", ".jpeg"),
@@ -25,24 +32,31 @@ ENDINGS = {
     TEXT: (".txt", ".log", ".md"),
     CSV: (".csv",),
 }
-#: Characters that no text has, but for a byte order mark at its beginning.
+#: Characters that do not occur in text, apart from a byte order mark at the start.
 _NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
-#: How HTML, SVG and XML begin: documents that a browser might run.
+#: How HTML, SVG and XML start: documents that a browser might run.
 _MARKUP = re.compile(r"\s*<[!?/a-zA-Z]")
-#: The segments of a JPEG with its size, and those without a length.
+#: JPEG segments with the picture size, and those without a length.
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_BARE = frozenset(range(0xD0, 0xD9)) | {0x01}
 
 
 def media_type_of(content: bytes) -> str:
-    """Return the media type by what a file begins with; "" for all but pictures and PDFs."""
-    return next((media_type for signature, media_type in SIGNATURES if signature.match(content)), "")
+    """Return the media type by the file's signature; "" for all but pictures and PDFs."""
+    return next(
+        (
+            media_type
+            for signature, media_type in SIGNATURES
+            if signature.match(content)
+        ),
+        "",
+    )
 
 
 def checked_type(content: bytes, name: str) -> str:
-    """Return the media type of a picture, a PDF or a text, which is CSV if its name says so; "" for anything else.
+    """Return the media type of a picture, a PDF or a text (CSV if its name says so); "" for anything else.
 
-    A text is UTF-8 without control characters, and no markup, which a browser might run.
+    A text is UTF-8 without control characters, and without markup, which a browser might run.
     """
     if media_type := media_type_of(content):
         return media_type
@@ -56,19 +70,18 @@ def checked_type(content: bytes, name: str) -> str:
 
 
 def readable_name(name: str) -> str:
-    """Return a file's name in one line, without directories and without what cannot be printed."""
-    printed = "".join(letter if letter.isprintable() else " " for letter in re.split(r"[/\\]", name)[-1])
-    return " ".join(printed.split())[:MAX_NAME]
+    """Return a file's name on one line, without directories and unprintable characters."""
+    return in_one_line(re.split(r"[/\\]", name)[-1])[:MAX_NAME]
 
 
 def download_name(name: str, media_type: str) -> str:
-    """Return the name under which a file is saved, which ends as its type says: programs go by it."""
+    """Return the name for saving a file, with the extension of its type, since programs rely on it."""
     endings = ENDINGS[media_type]
     return name if name.lower().endswith(endings) else f"{name}{endings[0]}"
 
 
 def picture_size(content: bytes) -> tuple[int, int] | None:
-    """Return width and height as the header of a picture says; None if it does not."""
+    """Return width and height from the header of a picture; None if they are missing."""
     match media_type_of(content):
         case "image/png" if content[12:16] == b"IHDR":
             size = _big(content[16:20]), _big(content[20:24])
@@ -89,8 +102,13 @@ def _jpeg_size(content: bytes) -> tuple[int, int]:
         marker = content[at + 1]
         if marker in _JPEG_SIZES:
             return _big(content[at + 7 : at + 9]), _big(content[at + 5 : at + 7])
-        # Any number of 0xFF may stand before a marker.
-        at += 1 if marker == 0xFF else 2 if marker in _JPEG_BARE else 2 + max(2, _big(content[at + 2 : at + 4]))
+        if marker == 0xFF:
+            # Any number of 0xFF may precede a marker.
+            at += 1
+        elif marker in _JPEG_BARE:
+            at += 2
+        else:
+            at += 2 + max(2, _big(content[at + 2 : at + 4]))
     return 0, 0
 
 

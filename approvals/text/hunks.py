@@ -1,4 +1,4 @@
-"""The difference of two long texts as a review shows it: line beside line, long stretches of unchanged lines folded. Pure."""
+"""A side-by-side difference of two long texts, with long stretches of unchanged lines folded. Pure."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from itertools import zip_longest
 
 from django.utils.translation import ngettext
 
-from approvals.text.alignment import Budget, Op, align
+from approvals.text.alignment import Op, PairBudget, align
 from approvals.text.numbers import grouped
 
-#: Unchanged lines that stay in view around a change, and how many more there are before they are folded.
-CONTEXT, SHORTEST = 3, 4
-#: Pairs of lines to compare for one text; beyond it, everything counts as removed and added.
+#: Unchanged lines shown around a change, and the minimum number of further ones that are folded.
+CONTEXT = 3
+SHORTEST = 4
+#: Maximum pairs of lines to compare per text; beyond it, everything counts as removed and added.
 MAX_WORK = 4_000_000
-#: Texts of more lines are shown whole.
+#: Texts with more lines are shown whole.
 MAX_LINES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A line of the text before and the line that took its place, with their numbers; None where one side has none.
+class LinePair:
+    """A line of the old text and the line that replaced it, with their numbers; None on a side without one.
 
-    With `other`, they differ though they read alike.
+    With `other`, they differ although they look the same.
     """
 
     before: str | None
@@ -39,30 +40,32 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that follow each other: shown, or folded because none of them has changed. A patch has headings for its hunks."""
+    """Consecutive lines: shown, or folded if none of them has changed. In patches, hunks have headings."""
 
-    pairs: Sequence[Pair]
+    pairs: Sequence[LinePair]
     folded: bool = False
     heading: str = ""
 
     @property
     def fold(self) -> str:
         count = len(self.pairs)
-        return ngettext("%(count)s unchanged line", "%(count)s unchanged lines", count) % {"count": grouped(count)}
+        return ngettext(
+            "%(count)s unchanged line", "%(count)s unchanged lines", count
+        ) % {"count": grouped(count)}
 
 
 def hunks(before: str, after: str) -> list[Hunk]:
-    """Return the lines of two texts in hunks; nothing if neither has more than one line, or if there are too many."""
+    """Return the lines of two texts in hunks; empty if neither has more than one line, or if there are too many."""
     if not 0 < before.count("\n") + after.count("\n") <= MAX_LINES:
         return []
-    return folded(pairs_of(before, after, Budget(MAX_WORK)))
+    return folded(pairs_of(before, after, PairBudget(MAX_WORK)))
 
 
-def folded(pairs: Iterable[Pair], heading: str = "") -> list[Hunk]:
-    """Return lines in hunks, the first of which has a heading."""
+def folded(pairs: Iterable[LinePair], heading: str = "") -> list[Hunk]:
+    """Return lines in hunks; the first one gets the heading."""
     finished: list[Hunk] = []
-    same: list[Pair] = []
-    changed: list[Pair] = []
+    same: list[LinePair] = []
+    changed: list[LinePair] = []
     for pair in pairs:
         if not pair.changed:
             same.append(pair)
@@ -74,8 +77,10 @@ def folded(pairs: Iterable[Pair], heading: str = "") -> list[Hunk]:
     return [replace(first, heading=heading), *others]
 
 
-def _shown_before(same: list[Pair], finished: list[Hunk], changed: list[Pair]) -> list[Pair]:
-    """Return the unchanged lines to show before the next change; fold those before them, after what `changed` holds."""
+def _shown_before(
+    same: list[LinePair], finished: list[Hunk], changed: list[LinePair]
+) -> list[LinePair]:
+    """Return the unchanged lines to show before the next change; append `changed` and a folded hunk to `finished`."""
     first = CONTEXT if changed else 0
     if len(same) < first + CONTEXT + SHORTEST:
         return same
@@ -86,7 +91,7 @@ def _shown_before(same: list[Pair], finished: list[Hunk], changed: list[Pair]) -
     return same[-CONTEXT:]
 
 
-def _end(same: list[Pair], changed: list[Pair]) -> Iterator[Hunk]:
+def _end(same: list[LinePair], changed: list[LinePair]) -> Iterator[Hunk]:
     if len(same) < CONTEXT + SHORTEST:
         yield Hunk([*changed, *same])
     else:
@@ -94,23 +99,39 @@ def _end(same: list[Pair], changed: list[Pair]) -> Iterator[Hunk]:
         yield Hunk(same[CONTEXT:], folded=True)
 
 
-def pairs_of(before_text: str, after_text: str, budget: Budget) -> Iterator[Pair]:
-    """Yield each line once, and of a stretch that was replaced, its lines beside those that replaced them."""
-    before, after = before_text.split("\n"), after_text.split("\n")
+def pairs_of(
+    before_text: str, after_text: str, budget: PairBudget
+) -> Iterator[LinePair]:
+    """Yield each line once; the lines of a replaced stretch come beside their replacements."""
+    before = before_text.split("\n")
+    after = after_text.split("\n")
     removed: list[tuple[int | None, str]] = []
     added: list[tuple[int | None, str]] = []
     for block in align(before, after, budget):
         if block.op == Op.SAME:
             yield from beside(removed, added)
-            removed, added = [], []
-            for at, to in zip(range(block.i1, block.i2), range(block.j1, block.j2), strict=True):
-                yield Pair(before[at], after[to], at + 1, to + 1)
-        removed += [(at + 1, before[at]) for at in range(block.i1, block.i2) if block.op == Op.REMOVED]
-        added += [(to + 1, after[to]) for to in range(block.j1, block.j2) if block.op == Op.ADDED]
+            removed = []
+            added = []
+            for at, to in zip(
+                range(block.i1, block.i2), range(block.j1, block.j2), strict=True
+            ):
+                yield LinePair(before[at], after[to], at + 1, to + 1)
+        removed += [
+            (at + 1, before[at])
+            for at in range(block.i1, block.i2)
+            if block.op == Op.REMOVED
+        ]
+        added += [
+            (to + 1, after[to])
+            for to in range(block.j1, block.j2)
+            if block.op == Op.ADDED
+        ]
     yield from beside(removed, added)
 
 
-def beside(removed: Sequence[tuple[int | None, str]], added: Sequence[tuple[int | None, str]]) -> Iterator[Pair]:
-    """Yield removed lines beside the added ones that took their place, each with its number."""
+def beside(
+    removed: Sequence[tuple[int | None, str]], added: Sequence[tuple[int | None, str]]
+) -> Iterator[LinePair]:
+    """Yield removed lines beside the added lines that replaced them, each with its number."""
     for left, right in zip_longest(removed, added, fillvalue=(None, None)):
-        yield Pair(left[1], right[1], left[0], right[0], other=left[1] == right[1])
+        yield LinePair(left[1], right[1], left[0], right[0], other=left[1] == right[1])

@@ -1,4 +1,4 @@
-"""Patches as their files and hunks: those of `apply_patch`, and unified ones. A text with any other line is no patch. Pure."""
+"""Parse patches, in `apply_patch` and unified format, into files and hunks. Any unknown line makes a text no patch. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from approvals.text.hunks import Pair, beside
+from approvals.text.hunks import LinePair, beside
 
-#: Lines in total; longer patches are not taken apart.
+#: Maximum number of lines; longer patches are not parsed.
 MAX_LINES = 5_000
 _FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (\S.*)")
 _MOVED = re.compile(r"\*\*\* Move to: (\S.*)")
 _RANGES = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*")
-#: Lines before the hunks of a file in a patch of git, beside `---` and `+++`.
+#: Header lines of a file in a git patch, besides `---` and `+++`.
 _ABOUT = re.compile(
     r"(?:index|old mode|new mode|new file mode|deleted file mode|similarity index|rename from|rename to|copy from|copy to) .+"
 )
@@ -22,30 +22,34 @@ _END = "*** End of File"
 
 @dataclass(slots=True)
 class FilePatch:
-    """What a patch does to a file: `about` are lines that say more than its name, `parts` the hunks with their headings."""
+    """The patch of one file. `about` are header lines with more than its name; `parts` are the hunks with their headings."""
 
     name: str
     about: list[str] = field(default_factory=list)
-    parts: list[tuple[str, list[Pair]]] = field(default_factory=list)
+    parts: list[tuple[str, list[LinePair]]] = field(default_factory=list)
 
 
 class _NoPatch(Exception):
-    """A line is not one of a patch."""
+    """A line does not belong to a patch."""
 
 
 def files_of_patch(text: str) -> list[FilePatch]:
-    """Return the files of a patch; nothing if it is not a whole and well-formed one."""
+    """Return the files of a patch; empty if it is not complete and well-formed."""
     lines = text.strip("\n").split("\n")
     if len(lines) > MAX_LINES:
         return []
     try:
-        return list(_own_files(lines) if lines[0].strip() == "*** Begin Patch" else _unified_files(lines))
+        return list(
+            _own_files(lines)
+            if lines[0].strip() == "*** Begin Patch"
+            else _unified_files(lines)
+        )
     except _NoPatch:
         return []
 
 
 def _own_files(lines: Sequence[str]) -> Iterator[FilePatch]:
-    """Yield the files of a patch for `apply_patch`, whose hunks have no numbers."""
+    """Yield the files of an `apply_patch` patch, whose hunks have no numbers."""
     if lines[-1].strip() != "*** End Patch":
         raise _NoPatch
     at = 1
@@ -64,7 +68,11 @@ def _own_file(action: str, name: str, lines: Sequence[str]) -> FilePatch:
     file = FilePatch(name)
     if action != "Update":
         file.about.append(f"*** {action} File")
-        wrong = any(not line.startswith("+") for line in lines) if action == "Add" else bool(lines)
+        wrong = (
+            any(not line.startswith("+") for line in lines)
+            if action == "Add"
+            else bool(lines)
+        )
         if wrong:
             raise _NoPatch
         file.parts = [("", _pairs(lines, 1, 1))] if lines else []
@@ -72,14 +80,16 @@ def _own_file(action: str, name: str, lines: Sequence[str]) -> FilePatch:
     if lines and (moved := _MOVED.fullmatch(lines[0])):
         file.about.append(f"*** Move to: {moved[1]}")
         lines = lines[1:]
-    heading, part = "", list[str]()
+    heading = ""
+    part = list[str]()
     for line in [*lines, None]:
         if line is not None and line != _END and not line.startswith("@@"):
             part.append(line)
             continue
         if heading or part:
             file.parts.append((heading, _pairs(part)))
-        heading, part = line or "", []
+        heading = line or ""
+        part = []
     return file
 
 
@@ -88,10 +98,14 @@ def _unified_files(lines: Sequence[str]) -> Iterator[FilePatch]:
     while at < len(lines):
         file, at = _unified_head(lines, at)
         while at < len(lines) and (ranges := _RANGES.fullmatch(lines[at])):
-            was, now = int(ranges[1]), int(ranges[3])
-            removed, added = int(ranges[2] or 1), int(ranges[4] or 1)
+            was = int(ranges[1])
+            now = int(ranges[3])
+            removed = int(ranges[2] or 1)
+            added = int(ranges[4] or 1)
             start = at = at + 1
-            while at < len(lines) and (removed > 0 or added > 0 or lines[at].startswith("\\")):
+            while at < len(lines) and (
+                removed > 0 or added > 0 or lines[at].startswith("\\")
+            ):
                 removed -= lines[at][:1] in {"", " ", "-"}
                 added -= lines[at][:1] in {"", " ", "+"}
                 at += 1
@@ -104,47 +118,59 @@ def _unified_files(lines: Sequence[str]) -> Iterator[FilePatch]:
 
 
 def _unified_head(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
-    """Return a file without its hunks, and where they begin."""
+    """Return a file without its hunks, and the line where they start."""
     name = ""
     about = []
     if lines[at].startswith("diff --git "):
-        name, at = lines[at].removeprefix("diff --git "), at + 1
+        name = lines[at].removeprefix("diff --git ")
+        at = at + 1
         while at < len(lines) and _ABOUT.fullmatch(lines[at]):
             about.append(lines[at])
             at += 1
-    if at + 1 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ "):
+    if (
+        at + 1 < len(lines)
+        and lines[at].startswith("--- ")
+        and lines[at + 1].startswith("+++ ")
+    ):
         before, after = (line[4:].partition("\t")[0] for line in lines[at : at + 2])
         at += 2
         same = before.removeprefix("a/") == after.removeprefix("b/")
         shown = after.removeprefix("b/") if same else f"{before} → {after}"
-        # The line of git names the files a second time, unless it names others.
-        about += [] if name in {"", f"{before} {after}"} or "/dev/null" in {before, after} else [f"diff --git {name}"]
+        # The git line names the files again; keep it only if it names others.
+        about += (
+            []
+            if name in {"", f"{before} {after}"} or "/dev/null" in {before, after}
+            else [f"diff --git {name}"]
+        )
         name = shown
     if not name:
         raise _NoPatch
     return FilePatch(name, about), at
 
 
-def _pairs(lines: Sequence[str], was: int | None = None, now: int | None = None) -> list[Pair]:
-    """Return the lines of a hunk, the removed ones beside those added after them. Numbers count from `was` and `now`."""
-    pairs: list[Pair] = []
+def _pairs(
+    lines: Sequence[str], was: int | None = None, now: int | None = None
+) -> list[LinePair]:
+    """Return the lines of a hunk, with removed lines beside those added after them. Numbering starts at `was` and `now`."""
+    pairs: list[LinePair] = []
     removed: list[tuple[int | None, str]] = []
     added: list[tuple[int | None, str]] = []
     for line in [*lines, None]:
         sign = " " if not line else line[0]
         if line is None or sign in {" ", "\\"} or (sign == "-" and added):
             pairs += beside(removed, added)
-            removed, added = [], []
+            removed = []
+            added = []
         if line is None:
             break
         if sign not in {" ", "-", "+", "\\"}:
             raise _NoPatch
         if sign == "\\":
-            pairs.append(Pair(line, line))
+            pairs.append(LinePair(line, line))
             continue
         text = line[1:]
         if sign == " ":
-            pairs.append(Pair(text, text, was, now))
+            pairs.append(LinePair(text, text, was, now))
         elif sign == "-":
             removed.append((was, text))
         else:

@@ -1,53 +1,100 @@
-"""Hide secrets in texts and JSON values: by the names of fields, by JSON pointers, and by the shapes of known keys.
+"""Hide secrets in texts and JSON values: by field name, JSON pointer, and format of known keys.
 
-A value with a secret in it becomes `Hidden`, a text that says what is hidden and remembers the true value, so that an edit can
-keep it. Nothing that is shown to a person may be made of the true value.
+A value that contains a secret becomes `Hidden`, a text that describes the secret and its place. The secret itself stays with the
+original value: code that needs it, such as to restore it in an edit, takes that value again.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
+from hashlib import blake2b
+from operator import is_, is_not
+from secrets import token_bytes
 from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from approvals.text.key_shapes import hints_in
-from approvals.text.secret_names import MAX_NAME, plain_name, says_secret
+from approvals.json_types import JsonDict, JsonMapping
+from approvals.text.secret_shapes import (
+    MAX_NAME,
+    Shape,
+    hints_in,
+    plain_name,
+    says_secret,
+)
 
-#: Every mask begins so, in every language.
+#: Every mask begins with this character, in every language.
 MARK = "⟨•••"
-#: A key of at least so many characters is known by its last ones.
-LONG, LAST = 24, 4
-#: The least length of each class of lengths: no mask says more about how long a secret is.
+#: Minimum length of a key whose last characters are shown.
+LONG = 24
+LAST = 4
+#: Minimum lengths of the length classes: masks reveal no more about a secret's length.
 LENGTHS = (8, 16, 32, 64)
-#: Names of members, in lower case, that hold the name of a variable or a header, and of those that hold its value.
+#: Members, in lower case, that hold the name of a variable or header, and those that hold its value.
 _NAMING = ("name", "key", "header", "variable", "parameter", "parameterkey")
 _VALUED = frozenset({"value", "values", "parametervalue"})
-#: An option of a command, whose value is the next item of a list.
+#: A command option, whose value is the next item of a list.
 _OPTION = re.compile(r"--?([A-Za-z][A-Za-z0-9_-]{1,60})", re.ASCII)
 _MASK = re.compile(f"{MARK}[^⟩]*⟩")
 
 
-class Hidden(str):
-    """What people read in place of a text or number with a secret in it.
+#: Key of the `marks`, which are valid only in this process.
+_KEY = token_bytes(32)
 
-    `value` is the true one. `parts` are its masks with what each hides, in order, `rest` is the text without these, and `pointer`
-    says where it is.
+
+class Hidden(str):
+    """The display of a text or number that contains a secret. It does not hold the secret.
+
+    `pointer` is the place of the value, with masked names where a step contains a secret; `is_name` means the name of the member
+    there. `rest` is the text without its masks. `is_text` and `has_lines` describe the kind of value. `marks` are equal for equal
+    secrets, in order, so that two values that look the same can be told apart.
     """
 
-    value: Any
-    parts: Sequence[tuple[str, Any]]
-    rest: str
     pointer: str
+    is_name: bool
+    rest: str
+    is_text: bool
+    has_lines: bool
+    marks: Sequence[str]
 
     @classmethod
-    def of(cls, shown: str, value: Any, parts: Sequence[tuple[str, Any]], rest: str = "", pointer: str = "") -> Hidden:
+    def of(
+        cls,
+        shown: str,
+        value: Any,
+        marks: Sequence[str],
+        *,
+        rest: str = "",
+        pointer: str = "",
+    ) -> Hidden:
         hidden = cls(shown)
-        hidden.value, hidden.parts, hidden.rest, hidden.pointer = value, parts, rest, pointer
+        hidden.marks = marks
+        hidden.rest = rest
+        hidden.is_text = isinstance(value, str)
+        hidden.has_lines = isinstance(value, str) and "\n" in value
+        hidden.pointer = pointer
+        hidden.is_name = False
         return hidden
+
+    def at(self, pointer: str, *, is_name: bool = False, more: str = "") -> Hidden:
+        """Return a copy with its pointer; `more` is appended to the text."""
+        hidden = Hidden(f"{self}{more}")
+        hidden.marks = self.marks
+        hidden.rest = self.rest
+        hidden.is_text = self.is_text
+        hidden.has_lines = self.has_lines
+        hidden.pointer = pointer
+        hidden.is_name = is_name
+        return hidden
+
+    @property
+    def handle(self) -> tuple[str, bool]:
+        """The key under which the true value is found; see `text/true_values`."""
+        return self.pointer, self.is_name
 
     @property
     def is_whole(self) -> bool:
@@ -55,20 +102,37 @@ class Hidden(str):
         return not self.rest
 
 
-class StillHidden(ValueError):
-    """A value that was sent contains a mask where nothing is known to be hidden."""
-
-
 def mask_text(text: str) -> str:
-    """Return the text with the keys in it masked; `Hidden` if there are any, else the very same text."""
+    """Return the text with its keys masked as `Hidden`; the same object if it has none."""
     shapes = hints_in(text)
     if not shapes or isinstance(text, Hidden):
         return text
+    shown, parts = _with_masks(text, shapes)
+    if not parts:
+        return text
+    return Hidden.of(
+        shown,
+        text,
+        [_mark(secret) for _mask, secret in parts],
+        rest=_MASK.sub(" ", shown).strip(),
+    )
+
+
+def masks_in(text: str) -> tuple[str, Sequence[tuple[str, str]]]:
+    """Return the text with its keys masked, and each mask with its hidden text."""
+    return _with_masks(text, hints_in(text))
+
+
+def _with_masks(
+    text: str, shapes: Sequence[Shape]
+) -> tuple[str, Sequence[tuple[str, str]]]:
     shown = str(text)
-    parts: list[tuple[str, Any]] = []
+    parts: list[tuple[str, str]] = []
     for shape in shapes:
 
-        def mask(match: Any, label: Any = shape.label, ends: bool = shape.shows_end) -> str:
+        def mask(
+            match: Any, label: Any = shape.label, ends: bool = shape.shows_end
+        ) -> str:
             groups = match.re.groupindex
             if "name" in groups and not says_secret(match["name"]):
                 return str(match[0])
@@ -76,32 +140,41 @@ def mask_text(text: str) -> str:
             secret = match[group]
             masked_key = _mask(str(label), _ending(secret) if ends else "")
             parts.append((masked_key, secret))
-            at, until = match.start(group) - match.start(), match.end(group) - match.start()
+            at = match.start(group) - match.start()
+            until = match.end(group) - match.start()
             return f"{match[0][:at]}{masked_key}{match[0][until:]}"
 
         shown = shape.pattern.sub(mask, shown)
-    if not parts:
-        return text
-    return Hidden.of(shown, text, parts, _MASK.sub(" ", shown).strip())
+    return shown, parts
+
+
+def _mark(secret: Any) -> str:
+    return blake2b(json.dumps(secret).encode(), key=_KEY, digest_size=16).hexdigest()
 
 
 def masked(value: Any, secrets: Collection[str] = (), at: str = "") -> Any:
-    """Return a JSON value with its secrets as `Hidden`; the very same value if it has none.
+    """Return a JSON value with its secrets as `Hidden`; the same object if it has none.
 
-    `secrets` are names of fields, and JSON pointers in which `*` stands for any member. `at` is the pointer to the value.
+    `secrets` are field names, and JSON pointers in which `*` stands for any member. `at` is the pointer to the value.
     """
     names = _names(tuple(settings.HITL_SECRET_FIELDS))
     if not secrets:
         return _masked(value, names, (), at, "")
     whole = "value" if "" in secrets else ""
-    pointers = tuple(tuple(pointer.split("/")[1:]) for pointer in secrets if pointer.startswith("/"))
+    pointers = tuple(
+        tuple(pointer.split("/")[1:]) for pointer in secrets if pointer.startswith("/")
+    )
     return _masked(
-        value, names | {plain_name(name) for name in secrets if name[:1] not in ("", "/")}, pointers, at, whole
+        value,
+        names | {plain_name(name) for name in secrets if name[:1] not in ("", "/")},
+        pointers,
+        at,
+        whole,
     )
 
 
 def _is_secret(name: str, names: frozenset[str]) -> bool:
-    """Return whether the value of a field is secret: if its name says so, or is among the `names` that were added."""
+    """Return whether a field's value is secret, by its name or because it is in the configured `names`."""
     return says_secret(name) or (len(name) <= MAX_NAME and plain_name(name) in names)
 
 
@@ -110,7 +183,13 @@ def _names(more: Sequence[str]) -> frozenset[str]:
     return frozenset(map(plain_name, more))
 
 
-def _masked(value: Any, names: frozenset[str], pointers: Sequence[Sequence[str]], at: str, secret: str) -> Any:
+def _masked(
+    value: Any,
+    names: frozenset[str],
+    pointers: Sequence[Sequence[str]],
+    at: str,
+    secret: str,
+) -> Any:
     """Return the masked value; `secret` is the name of the field that makes all of it secret."""
     match value:
         case Hidden():
@@ -130,88 +209,140 @@ def _masked(value: Any, names: frozenset[str], pointers: Sequence[Sequence[str]]
 
 
 def _members(
-    value: Mapping[str, Any], names: frozenset[str], pointers: Sequence[Sequence[str]], at: str, secret: str
+    value: JsonMapping,
+    names: frozenset[str],
+    pointers: Sequence[Sequence[str]],
+    at: str,
+    secret: str,
 ) -> Any:
-    members: dict[str, Any] = {}
+    members: JsonDict = {}
     named = _named_secret(value, names)
     for name, item in value.items():
         step = name.replace("~", "~0").replace("/", "~1")
-        inner = secret or (name if _is_secret(name, names) else "") or _ends(pointers, step)
+        inner = secret or (name if _is_secret(name, names) else "")
+        if pointers:
+            inner = inner or _ends(pointers, step)
         if named and name.casefold() in _VALUED:
             inner = inner or named
         shown = mask_text(name)
-        while shown is not name and shown in members:
-            # Two keys that look alike are both shown.
-            shown = Hidden.of(f"{shown} ", name, [(f"{shown} ", name)])
-        members[shown] = _masked(item, names, _below(pointers, step) if pointers else (), f"{at}/{step}", inner)
-    same = all(map(_is, members.values(), value.values())) and all(map(_is, members, value))
+        place = f"{at}/{step}"
+        if shown is not name or name in members:
+            shown = _name_apart(shown, members, at)
+            place = f"{at}/{_step(shown)}"
+        members[shown] = _masked(
+            item, names, _below(pointers, step) if pointers else (), place, inner
+        )
+    same = all(map(is_, members.values(), value.values())) and all(
+        map(is_, members, value)
+    )
     return value if same else members
 
 
-def _named_secret(value: Mapping[str, Any], names: frozenset[str]) -> str:
-    """Return the secret that an object such as `{"name": "DB_PASSWORD", "value": "…"}` names; empty if it names none."""
+def _name_apart(shown: str, members: Collection[str], at: str) -> Hidden:
+    """Return a hidden name, unlike those of the other members: two names that look alike are both shown."""
+    hidden = (
+        shown if isinstance(shown, Hidden) else Hidden.of(shown, shown, [_mark(shown)])
+    )
+    spaces = ""
+    while f"{hidden}{spaces}" in members:
+        spaces += " "
+    return hidden.at(f"{at}/{_step(hidden + spaces)}", is_name=True, more=spaces)
+
+
+def _step(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _named_secret(value: JsonMapping, names: frozenset[str]) -> str:
+    """Return the secret name in an object such as `{"name": "DB_PASSWORD", "value": "…"}`; empty if there is none."""
     if _VALUED.isdisjoint(map(str.casefold, value)):
         return ""
     for name, item in value.items():
-        if name.casefold() in _NAMING and isinstance(item, str) and _is_secret(item, names):
+        if (
+            name.casefold() in _NAMING
+            and isinstance(item, str)
+            and _is_secret(item, names)
+        ):
             return item
     return ""
 
 
-def _items(value: list[Any], names: frozenset[str], pointers: Sequence[Sequence[str]], at: str, secret: str) -> Any:
+def _items(
+    value: list[Any],
+    names: frozenset[str],
+    pointers: Sequence[Sequence[str]],
+    at: str,
+    secret: str,
+) -> Any:
     items = []
-    pairs = all(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in value)
+    pairs = all(
+        isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)
+        for item in value
+    )
     for number, item in enumerate(value):
         step = str(number)
-        inner, below, place = secret or _ends(pointers, step), _below(pointers, step), f"{at}/{step}"
+        inner = secret
+        below: Sequence[Sequence[str]] = ()
+        if pointers:
+            inner = inner or _ends(pointers, step)
+            below = _below(pointers, step)
+        place = f"{at}/{step}"
         if pairs and not inner and _is_secret(item[0], names):
-            first = _masked(item[0], names, _below(below, "0"), f"{place}/0", _ends(below, "0"))
-            pair = [first, _masked(item[1], names, _below(below, "1"), f"{place}/1", item[0])]
-            items.append(pair if any(map(_differs, pair, item)) else item)
+            first = _masked(
+                item[0], names, _below(below, "0"), f"{place}/0", _ends(below, "0")
+            )
+            pair = [
+                first,
+                _masked(item[1], names, _below(below, "1"), f"{place}/1", item[0]),
+            ]
+            items.append(pair if any(map(is_not, pair, item)) else item)
         else:
             inner = inner or _option_before(value, number, names)
             items.append(_masked(item, names, below, place, inner))
-    return items if any(map(_differs, items, value)) else value
+    return items if any(map(is_not, items, value)) else value
 
 
 def _option_before(items: Sequence[Any], number: int, names: frozenset[str]) -> str:
-    """Return the secret whose value this argument of a command is, by the option before it; empty if it is none."""
-    before, item = items[number - 1] if number else None, items[number]
+    """Return the secret option before this command argument, which makes it a secret value; empty if there is none."""
+    before = items[number - 1] if number else None
+    item = items[number]
     if not isinstance(before, str) or not isinstance(item, str) or item.startswith("-"):
         return ""
     option = _OPTION.fullmatch(before)
     return option[1] if option is not None and _is_secret(option[1], names) else ""
 
 
-def _is(left: Any, right: Any) -> bool:
-    return left is right
-
-
-def _differs(left: Any, right: Any) -> bool:
-    return left is not right
-
-
 def _below(pointers: Sequence[Sequence[str]], step: str) -> Sequence[Sequence[str]]:
-    """Return what is left of the pointers that lead through this step."""
-    return [pointer[1:] for pointer in pointers if pointer and pointer[0] in (step, "*")]
+    """Return the remainders of the pointers that lead through this step."""
+    return [
+        pointer[1:] for pointer in pointers if pointer and pointer[0] in (step, "*")
+    ]
 
 
 def _ends(pointers: Sequence[Sequence[str]], step: str) -> str:
-    """Return the name of a member to which a pointer leads; empty if none does."""
-    return step if any(len(pointer) == 1 and pointer[0] in (step, "*") for pointer in pointers) else ""
+    """Return the name of a member that a pointer ends at; empty if there is none."""
+    return (
+        step
+        if any(len(pointer) == 1 and pointer[0] in (step, "*") for pointer in pointers)
+        else ""
+    )
 
 
 def _leaf(value: str, at: str, secret: str) -> str:
     shown = mask_text(value)
     if secret and not (isinstance(shown, Hidden) and shown.is_whole):
         return _whole(value, at, secret)
-    return Hidden.of(shown, value, shown.parts, shown.rest, at) if isinstance(shown, Hidden) else value
+    return shown.at(at) if isinstance(shown, Hidden) else value
 
 
 def _whole(value: Any, at: str, secret: str) -> Hidden:
-    label = _("password") if "pass" in plain_name(secret) or plain_name(secret) == "pwd" else _("secret value")
+    label = (
+        _("password")
+        if "pass" in plain_name(secret) or plain_name(secret) == "pwd"
+        else _("secret value")
+    )
     shown = _mask(label, _length(len(str(value))))
-    return Hidden.of(shown, value, [(shown, value)], pointer=at)
+    return Hidden.of(shown, value, [_mark(value)], pointer=at)
 
 
 def _mask(label: str, more: str) -> str:
@@ -220,7 +351,11 @@ def _mask(label: str, more: str) -> str:
 
 
 def _ending(secret: str) -> str:
-    return _("ending in %(last)s") % {"last": secret[-LAST:]} if len(secret) >= LONG else ""
+    return (
+        _("ending in %(last)s") % {"last": secret[-LAST:]}
+        if len(secret) >= LONG
+        else ""
+    )
 
 
 def _length(characters: int) -> str:
@@ -229,11 +364,14 @@ def _length(characters: int) -> str:
     if characters >= LENGTHS[-1]:
         return _("%(limit)s characters or more") % {"limit": LENGTHS[-1]}
     least = max(limit for limit in LENGTHS if limit <= characters)
-    return _("%(least)s to %(most)s characters") % {"least": least, "most": least * 2 - 1}
+    return _("%(least)s to %(most)s characters") % {
+        "least": least,
+        "most": least * 2 - 1,
+    }
 
 
 def hidden_in(value: Any) -> Iterator[Hidden]:
-    """Yield everything that is hidden in a masked value."""
+    """Yield all hidden parts of a masked value."""
     match value:
         case Hidden():
             yield value
@@ -246,73 +384,14 @@ def hidden_in(value: Any) -> Iterator[Hidden]:
                 yield from hidden_in(item)
 
 
-def true_value(shown: Any) -> Any:
-    """Return the value behind a masked one, to compare it and never to show it."""
+def comparable(shown: Any) -> Any:
+    """Return a masked value as JSON that is equal only for equal true values, for comparison, never for display."""
     match shown:
         case Hidden():
-            return shown.value
+            return f"{shown}{' '.join(shown.marks)}"
         case dict():
-            return {true_value(name): true_value(item) for name, item in shown.items()}
+            return {comparable(name): comparable(item) for name, item in shown.items()}
         case list():
-            return [true_value(item) for item in shown]
+            return [comparable(item) for item in shown]
         case _:
             return shown
-
-
-def restored(sent: Any, shown: Any) -> Any:
-    """Return a value that a person sent with what is hidden in `shown` in place of its masks, each at its own place only.
-
-    Raise StillHidden for a mask anywhere else: a secret must not be moved by someone who may not read it.
-    """
-    match sent:
-        case Hidden():
-            return sent.value
-        case str() if isinstance(shown, Hidden) and sent == shown:
-            return shown.value
-        case str():
-            for mask, secret in shown.parts if isinstance(shown, Hidden) else ():
-                sent = sent.replace(mask, str(secret), 1)
-            was = shown.value if isinstance(shown, Hidden) else shown
-            if MARK in sent and MARK not in str(was):
-                raise StillHidden
-            return sent
-        case dict():
-            known = shown if isinstance(shown, dict) else {}
-            names = {name: name for name in known}
-            return {
-                restored(name, names.get(name, name)): restored(item, known.get(name)) for name, item in sent.items()
-            }
-        case list():
-            items = shown if isinstance(shown, list) else []
-            return [restored(item, items[at] if at < len(items) else None) for at, item in enumerate(sent)]
-        case _:
-            return sent
-
-
-def concealed(value: Any, shown: Any) -> Any:
-    """Return a value with what is hidden in `shown` hidden again, wherever it is. What someone else wrote stays as it is."""
-    every = [part for hidden in hidden_in(shown) for part in hidden.parts]
-    return _concealed(value, shown, every) if every else value
-
-
-def _concealed(value: Any, shown: Any, every: Sequence[tuple[str, Any]]) -> Any:
-    match value:
-        case _ if isinstance(shown, Hidden) and value == shown.value:
-            return shown
-        case dict():
-            known = shown if isinstance(shown, dict) else {}
-            names = {name.value if isinstance(name, Hidden) else name: name for name in known}
-            return {
-                names.get(name, name): _concealed(item, known.get(names.get(name, name)), every)
-                for name, item in value.items()
-            }
-        case list():
-            items = shown if isinstance(shown, list) else []
-            return [_concealed(item, items[at] if at < len(items) else None, every) for at, item in enumerate(value)]
-        case str():
-            for mask, secret in every:
-                if value == secret or (isinstance(secret, str) and len(secret) >= LENGTHS[0]):
-                    value = value.replace(secret, mask)
-            return value
-        case _:
-            return value

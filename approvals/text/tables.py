@@ -1,6 +1,6 @@
-"""JSON values as readable tables: nested, with long values folded and counted, and with a note at misleading letters.
+"""JSON values as readable tables: nested, with long values folded and counted, and notes on misleading letters.
 
-Whatever a table leaves out is counted, so nothing disappears silently.
+Everything that a table leaves out is counted, so nothing disappears silently.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from approvals.text import confusables
+from approvals.text import names
 from approvals.text.file_references import summarized
 from approvals.text.numbers import grouped
 from approvals.text.secrets import Hidden, masked
@@ -24,45 +24,45 @@ SHOWN_CHARACTERS = 4_000
 SHOWN_LINES = SHOWN_VALUES = 40
 #: Values nested more deeply are shown as JSON.
 MAX_LEVELS = 4
-#: Values in one table, in total; the rest is in the raw view.
+#: Maximum number of values in a table; the rest is in the raw view.
 MAX_VALUES = 500
 #: Longer texts get a block of their own.
 LINE = 80
-#: The places of the raw JSON of a card's input and context.
-RAW, RAW_CONTEXT = "raw", "raw-context"
-#: Columns of a table of objects at most; one of more would need to be scrolled sideways, where no one sees all of it.
+#: Places of the raw JSON of a card's input and context.
+RAW = "raw"
+RAW_CONTEXT = "raw-context"
+#: Maximum columns of a table of objects; more would need horizontal scrolling, where values are overlooked.
 MAX_COLUMNS = 6
-#: Empty values in words.
+#: Words for empty values.
 _EMPTY = {
     dict: gettext_lazy("empty object"),
     list: gettext_lazy("empty list"),
     str: gettext_lazy("empty text"),
     type(None): gettext_lazy("no value"),
 }
-#: Misleading letters that a note lists at most.
+#: Maximum number of misleading letters in a note.
 NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One row of a table: a `value` as text, or `rows` of its own.
+class TableRow:
+    """One row of a table: a `value` as text, or nested `rows`.
 
-    `block`: the value needs more than one line. `folded`: the whole value where only its beginning is shown; `more`: the
-    folded rows; both are opened with the words `fold`. `place` identifies the row among all rows of the page, `hidden` counts
-    values that only the raw view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is
-    there. `columns`: the rows are objects of the same few short values, so that they can stand in one table. `lines`: the cells
-    of a text in CSV, the first of which are the headings. `secret`: the pointer to a value of which something is hidden.
-    `shown`: the value in the words of people; a `moment` is in a `zone`.
+    `block`: the value needs more than one line. `folded`: the whole value if only its beginning is shown; `more`: the folded
+    rows; both are opened with the words `fold`. `place` identifies the row on the page, `hidden` counts values that only the raw
+    view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is there. `columns`: the
+    rows are objects with the same few short values and can form one table. `lines`: the cells of a CSV text, headings first.
+    `secret`: the pointer to a partly hidden value. `shown`: the value in words for people; a `moment` is in a `zone`.
 
-    A page reports the places that were in view: that of a row is its value, as far as it is not folded.
+    A page reports the places that were in view; a row's place covers the unfolded part of its value.
     """
 
     name: str
     value: str = ""
     block: bool = False
     folded: str = ""
-    rows: Sequence[Row] = ()
-    more: Sequence[Row] = ()
+    rows: Sequence[TableRow] = ()
+    more: Sequence[TableRow] = ()
     fold: str = ""
     place: str = field(default="", compare=False)
     hidden: int = 0
@@ -77,18 +77,18 @@ class Row:
 
     @property
     def size(self) -> int:
-        """How many values the object or list has."""
+        """The number of values in the object or list."""
         return _count([*self.rows, *self.more])
 
     @property
     def whole_place(self) -> str:
-        """The place of the whole value, where only its beginning is shown."""
+        """The place of the whole value, if only its beginning is shown."""
         return f"{self.place}+"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a value that a person may not have seen: its place, and how much it holds."""
+class HeldPart:
+    """A part of a value that a person may not have seen: its place, and its size."""
 
     place: str
     values: int = 0
@@ -96,10 +96,10 @@ class Part:
     files: int = 0
 
 
-def rows(value: Any, place: str = "") -> list[Row]:
+def rows(value: Any, place: str = "") -> list[TableRow]:
     """Return a JSON object as rows, and any other value as one row. `place` identifies this table on the page.
 
-    Secrets are masked by their names and shapes. What a schema or a tool calls secret has to be masked before.
+    Secrets are masked by name and format. Parts marked secret by a schema or tool must be masked before.
     """
     value = masked(value)
     counter = iter(range(MAX_VALUES))
@@ -109,9 +109,13 @@ def rows(value: Any, place: str = "") -> list[Row]:
     return [*_named_rows(items[:MAX_VALUES], 1, counter, place), *_left_out(len(items))]
 
 
-def context_rows(context: Any) -> list[Row]:
-    """Return the rows of a request's context; none where it has none."""
-    return rows(context if isinstance(context, dict) else {"context": context}, "context") if context else []
+def context_rows(context: Any) -> list[TableRow]:
+    """Return the rows of a request's context; empty if it has none."""
+    if not context:
+        return []
+    return rows(
+        context if isinstance(context, dict) else {"context": context}, "context"
+    )
 
 
 def has_more_than_rows(value: Any) -> bool:
@@ -126,63 +130,81 @@ def has_more_than_rows(value: Any) -> bool:
     return False
 
 
-def open_places(shown: Sequence[Row]) -> Iterator[str]:
-    """Yield the places that these rows show without anything being opened."""
+def open_places(shown: Sequence[TableRow]) -> Iterator[str]:
+    """Yield the places that are visible in these rows before anything is opened."""
     for row in shown:
         yield row.place
         yield from open_places(row.rows)
 
 
-def secret_rows(shown: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows at whose value something is hidden."""
+def secret_rows(shown: Sequence[TableRow]) -> Iterator[TableRow]:
+    """Yield the rows with partly hidden values."""
     for row in shown:
         if row.secret:
             yield row
         yield from secret_rows([*row.rows, *row.more])
 
 
-def unseen_rows(shown: Sequence[Row], viewed: Collection[str], raw: str = RAW) -> Iterator[Part]:
-    """Yield every part of these rows that is at none of the `viewed` places. `raw` is the place of what only raw JSON shows.
+def unseen_rows(
+    shown: Sequence[TableRow], viewed: Collection[str], raw: str = RAW
+) -> Iterator[HeldPart]:
+    """Yield each part of these rows at none of the `viewed` places. `raw` is the place of parts that only the raw JSON shows.
 
-    A value of which nothing was seen counts as one, however much it holds; an object or list at the top by its members.
+    An entirely unseen value counts as one part, whatever its size; a top-level object or list counts by its members.
     """
     if raw in viewed:
         return
     for row in shown:
         if row.hidden:
-            yield Part(raw, values=row.hidden)
+            yield HeldPart(raw, values=row.hidden)
         elif row.rows:
             for child in [*row.rows, *row.more]:
                 whole = not child.hidden and not _any_seen(child, viewed)
-                yield from [Part(child.place, values=1)] if whole else unseen_rows([child], viewed, raw)
+                yield from (
+                    [HeldPart(child.place, values=1)]
+                    if whole
+                    else unseen_rows([child], viewed, raw)
+                )
         elif not _any_seen(row, viewed):
-            yield Part(row.place, values=1)
+            yield HeldPart(row.place, values=1)
         elif row.folded and row.whole_place not in viewed:
-            yield Part(row.place, characters=len(row.folded) - len(row.value))
+            yield HeldPart(row.place, characters=len(row.folded) - len(row.value))
 
 
-def _any_seen(row: Row, viewed: Collection[str]) -> bool:
+def _any_seen(row: TableRow, viewed: Collection[str]) -> bool:
     if row.rows:
         return any(_any_seen(child, viewed) for child in [*row.rows, *row.more])
     return row.place in viewed or row.whole_place in viewed
 
 
-def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
+def _named_rows(
+    items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str
+) -> Iterator[TableRow]:
     """Yield the members of an object as rows, with a note at each name that looks like another."""
-    others = confusables.count_confusables([name for name, _item in items])
+    others = names.count_confusables([name for name, _item in items])
     for number, (name, item) in enumerate(items):
-        notes = [*([_alike(others[name])] if name in others else []), *_misread_name(name)]
+        notes = [
+            *([_alike(others[name])] if name in others else []),
+            *_misread_name(name),
+        ]
         yield _row(visible_name(name), item, level, counter, f"{place}.{number}", notes)
 
 
-def _row(name: str, value: Any, level: int, counter: Iterator[int], place: str, notes: Sequence[str] = ()) -> Row:
+def _row(
+    name: str,
+    value: Any,
+    level: int,
+    counter: Iterator[int],
+    place: str,
+    notes: Sequence[str] = (),
+) -> TableRow:
     notes = [*notes, *(misread(value) if isinstance(value, str) else ())]
     secret = value.pointer if isinstance(value, Hidden) else ""
     shown = _shown(value, level, counter, place)
     return replace(shown, name=name, place=place, note="; ".join(notes), secret=secret)
 
 
-def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
+def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> TableRow:
     """Return a value as a row without a name."""
     left = next(counter, None) is not None
     match value:
@@ -190,103 +212,160 @@ def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
             return replace(_text(pretty(value)), block=True)
         case dict() if value:
             items = list(value.items())[:MAX_VALUES]
-            return _table(list(_named_rows(items, level + 1, counter, place)), len(value))
-        case list() if value and all(isinstance(item, bool | int | float | None) for item in value) and len(value) < 30:
-            return Row(name="", value=", ".join(map(pretty, value)))
+            return _table(
+                list(_named_rows(items, level + 1, counter, place)), len(value)
+            )
+        case list() if (
+            value
+            and all(isinstance(item, bool | int | float | None) for item in value)
+            and len(value) < 30
+        ):
+            return TableRow(name="", value=", ".join(map(pretty, value)))
         case list() if value:
             numbered = enumerate(value[:MAX_VALUES], 1)
-            listed = [_row(str(n), item, level + 1, counter, f"{place}.{n}") for n, item in numbered]
+            listed = [
+                _row(str(n), item, level + 1, counter, f"{place}.{n}")
+                for n, item in numbered
+            ]
             return replace(_table(listed, len(value)), columns=_columns(value, listed))
         case dict() | list() | "" | None:
-            return Row(name="", value=str(_EMPTY[type(value)]), empty=True)
+            return TableRow(name="", value=str(_EMPTY[type(value)]), empty=True)
         case str() if value.isspace():
-            return Row(name="", value=_spaces(value), empty=True)
+            return TableRow(name="", value=_spaces(value), empty=True)
         case str():
             return _text(value)
         case _:
-            return Row(name="", value=pretty(value))
+            return TableRow(name="", value=pretty(value))
 
 
-def _columns(items: Sequence[Any], shown: Sequence[Row]) -> Sequence[str]:
-    """Return the names of the columns if the objects of a list are alike, short and flat; else nothing."""
+def _columns(items: Sequence[Any], shown: Sequence[TableRow]) -> Sequence[str]:
+    """Return the column names if the objects of a list are alike, short and flat; else nothing."""
     names = list(items[0]) if isinstance(items[0], dict) else []
-    alike = len(items) > 1 and all(isinstance(item, dict) and list(item) == names for item in items)
+    alike = len(items) > 1 and all(
+        isinstance(item, dict) and list(item) == names for item in items
+    )
     if not alike or not 0 < len(names) <= MAX_COLUMNS:
         return ()
     cells = [cell for row in shown for cell in row.rows]
-    # A note or a long value needs the room of a row of its own.
-    short = all(not (cell.rows or cell.block or cell.note or cell.hidden or cell.secret) for cell in cells)
-    return [cell.name for cell in shown[0].rows] if short and all(row.rows for row in shown) else ()
+    # A note or a long value needs a row of its own.
+    short = all(
+        not (cell.rows or cell.block or cell.note or cell.hidden or cell.secret)
+        for cell in cells
+    )
+    return (
+        [cell.name for cell in shown[0].rows]
+        if short and all(row.rows for row in shown)
+        else ()
+    )
 
 
 def _spaces(text: str) -> str:
-    """Return in words how many characters a text has of which nothing can be seen."""
-    return ngettext("%(count)s blank character", "%(count)s blank characters", len(text)) % {
-        "count": grouped(len(text))
-    }
+    """Describe a blank text by its number of characters."""
+    return ngettext(
+        "%(count)s blank character", "%(count)s blank characters", len(text)
+    ) % {"count": grouped(len(text))}
 
 
-def _table(table_rows: list[Row], count: int) -> Row:
+def _table(table_rows: list[TableRow], count: int) -> TableRow:
     table_rows = [*table_rows, *_left_out(count)]
     more = table_rows[SHOWN_VALUES:] if len(table_rows) > SHOWN_VALUES + 2 else ()
     left = _count(more)
-    fold = ngettext("%(count)s more value", "%(count)s more values", left) % {"count": grouped(left)}
-    return Row(name="", rows=table_rows[: len(table_rows) - len(more)], more=more, fold=fold if more else "")
+    fold = ngettext("%(count)s more value", "%(count)s more values", left) % {
+        "count": grouped(left)
+    }
+    return TableRow(
+        name="",
+        rows=table_rows[: len(table_rows) - len(more)],
+        more=more,
+        fold=fold if more else "",
+    )
 
 
-def _count(table_rows: Sequence[Row]) -> int:
+def _count(table_rows: Sequence[TableRow]) -> int:
     return sum(row.hidden or 1 for row in table_rows)
 
 
-def _left_out(count: int) -> list[Row]:
-    """Return the last row of a table that does not show everything: how many values are left."""
+def _left_out(count: int) -> list[TableRow]:
+    """Return the last row of an incomplete table: the number of omitted values."""
     left = count - MAX_VALUES
-    label = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
-    return [Row(name="…", value=label % {"count": grouped(left)}, hidden=left)] if left > 0 else []
+    label = ngettext(
+        "%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left
+    )
+    return (
+        [TableRow(name="…", value=label % {"count": grouped(left)}, hidden=left)]
+        if left > 0
+        else []
+    )
 
 
-def _text(value: str) -> Row:
-    """Return a text as a row; of a long one only the beginning is shown, unless little more than that is left."""
+def _text(value: str) -> TableRow:
+    """Return a text as a row; of a long one only the beginning is shown, unless little more is left."""
     text = summarized(value)
     whole = visible(text)
-    beginning = "\n".join(whole[:SHOWN_CHARACTERS].split("\n", SHOWN_LINES)[:SHOWN_LINES])
-    if len(whole) - len(beginning) <= SHOWN_CHARACTERS // 10 and whole.count("\n") < SHOWN_LINES * 1.1:
-        return Row(name="", value=whole, block="\n" in whole or len(whole) > LINE, lines=_csv_lines(whole))
+    beginning = "\n".join(
+        whole[:SHOWN_CHARACTERS].split("\n", SHOWN_LINES)[:SHOWN_LINES]
+    )
+    if (
+        len(whole) - len(beginning) <= SHOWN_CHARACTERS // 10
+        and whole.count("\n") < SHOWN_LINES * 1.1
+    ):
+        return TableRow(
+            name="",
+            value=whole,
+            block="\n" in whole or len(whole) > LINE,
+            lines=_csv_lines(whole),
+        )
     fold = _("all %(count)s characters") % {"count": grouped(len(text))}
-    return Row(name="", value=f"{beginning}…", block=True, folded=whole, fold=fold)
+    return TableRow(name="", value=f"{beginning}…", block=True, folded=whole, fold=fold)
 
 
 def _csv_lines(text: str) -> Sequence[Sequence[str]]:
-    """Return the cells of a text in CSV; nothing for other texts, and where quotes or spaces would be lost in a table."""
+    """Return the cells of a CSV text; empty for other texts, and if a table would lose quotes or spaces."""
     separator = next((mark for mark in "\t;," if mark in text.partition("\n")[0]), "")
     lines = text.removesuffix("\n").split("\n")
-    # A program ends a row at a lone carriage return, too.
+    # A program also ends a row at a lone carriage return.
     if len(lines) < 3 or not separator or '"' in text or "\r" in text:
         return ()
     cells = [line.split(separator) for line in lines]
     width = len(cells[0])
-    short = all(len(cell) <= LINE and cell == cell.strip() for line in cells for cell in line)
-    return cells if short and width <= MAX_COLUMNS and all(len(line) == width for line in cells) else ()
+    short = all(
+        len(cell) <= LINE and cell == cell.strip() for line in cells for cell in line
+    )
+    return (
+        cells
+        if short and width <= MAX_COLUMNS and all(len(line) == width for line in cells)
+        else ()
+    )
 
 
 def misread(text: str) -> list[str]:
-    """Return notes on what is easily misread in `text`."""
-    letters = confusables.foreign_letters(text)
+    """Return notes on easily misread parts of `text`."""
+    letters = names.foreign_letters(text)
     if not letters:
         return []
-    listed = ", ".join(map(confusables.describe_letter, letters[:NAMED])) + (" …" if len(letters) > NAMED else "")
+    listed = ", ".join(map(names.describe_letter, letters[:NAMED])) + (
+        " …" if len(letters) > NAMED else ""
+    )
     return [_("mixes alphabets: %(letters)s") % {"letters": listed}]
 
 
 def _misread_name(name: str) -> list[str]:
     if notes := misread(name):
         return notes
-    taken_for = confusables.plain_confusable(name)
-    return [_("looks like “%(name)s” but is a different name") % {"name": taken_for}] if taken_for else []
+    taken_for = names.plain_confusable(name)
+    return (
+        [_("looks like “%(name)s” but is a different name") % {"name": taken_for}]
+        if taken_for
+        else []
+    )
 
 
 def _alike(others: int) -> str:
-    note = ngettext("looks like %(count)s other name here", "looks like %(count)s other names here", others)
+    note = ngettext(
+        "looks like %(count)s other name here",
+        "looks like %(count)s other names here",
+        others,
+    )
     return note % {"count": grouped(others)}
 
 

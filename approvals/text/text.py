@@ -1,7 +1,7 @@
-"""Text as people read it: invisible and direction-changing characters are visible, and keys are hidden.
+"""Text for people: invisible and direction-changing characters are made visible, and keys are hidden.
 
-Nearly every text from agents and clients goes through here on its way to a page. See Unicode Technical
-Report 36, "Bidirectional Text Spoofing".
+Nearly all text from agents and clients passes through here on its way to a page. See Unicode Technical Report 36,
+"Bidirectional Text Spoofing".
 """
 
 from __future__ import annotations
@@ -33,23 +33,31 @@ _KEYCAPS = frozenset("0123456789#*")
 
 
 def visible(text: str) -> str:
-    """Mask keys, and replace invisible characters by `⟨U+202E⟩` and the like, except marks that a script or an emoji needs."""
-    return show_invisible(mask_text(text))
+    """Mask keys, and replace invisible characters by `⟨U+202E⟩` etc., except marks that a script or an emoji needs."""
+    return _escaped(mask_text(text), code_point)
 
 
 def show_invisible(text: str) -> str:
-    """Replace invisible characters as `visible` does, and hide nothing: for a secret that someone is shown."""
+    """Replace invisible characters as `visible` does, without masking: for revealed secrets."""
     return _escaped(text, code_point)
 
 
+def in_one_line(text: str) -> str:
+    """Replace line breaks and unprintable characters by single spaces."""
+    printed = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(printed.split())
+
+
 def visible_name(name: str) -> str:
-    """Replace invisible characters and misleading spaces in a name by `⟨U+0020⟩` and the like, and an empty name by `""`."""
-    shown = _SPACES.sub(lambda match: "".join(map(code_point, match[0])), mask_text(name))
+    """Replace invisible characters and misleading spaces in a name by `⟨U+0020⟩` etc., and an empty name by `""`."""
+    shown = _SPACES.sub(
+        lambda match: "".join(map(code_point, match[0])), mask_text(name)
+    )
     return INVISIBLE.sub(lambda match: code_point(match[0]), shown) or '""'
 
 
 def visible_json(text: str) -> str:
-    """Mask keys in JSON, and escape invisible characters: any other value stays the same."""
+    """Mask keys in JSON, and escape invisible characters; the parsed value is otherwise unchanged."""
     text = mask_text(text)
     return _escaped(text, lambda character: json.dumps(character)[1:-1])
 
@@ -59,10 +67,17 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
 
     def escaped_run(match: re.Match[str]) -> str:
         start, end = match.span()
-        # A mark is needed beside a visible character alone, or as the second of two in an emoji.
-        kept = {place for place in {start, start + 1, end - 1} if place < end and _needed(text, place)}
+        # A mark is needed only beside a visible character, or as the second of two in an emoji.
+        kept = {
+            place
+            for place in {start, start + 1, end - 1}
+            if place < end and _needed(text, place)
+        }
         escapes = {character: escape(character) for character in set(match[0])}
-        return "".join(mark if place in kept else escapes[mark] for place, mark in enumerate(match[0], start))
+        return "".join(
+            mark if place in kept else escapes[mark]
+            for place, mark in enumerate(match[0], start)
+        )
 
     return _RUNS.sub(escaped_run, text)
 
@@ -73,18 +88,23 @@ def code_point(character: str) -> str:
 
 
 def _needed(text: str, place: int) -> bool:
-    """Return whether the mark at index `place` is used as intended: in a joined script, in right-to-left text, or in an emoji.
+    """Return whether the mark at index `place` is legitimate: in a joined script, in right-to-left text, or in an emoji.
 
-    Anywhere else, and after another such mark, it is hidden deliberately.
+    Elsewhere, and after another such mark, it may be an attempt to hide something.
     """
-    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    before = text[place - 1 : place]
+    after = text[place + 1 : place + 2]
     match text[place]:
         case "\u200e" | "\u200f" | "\u061c":
             return _from_the_right(before) or _from_the_right(after)
-        case "\u200c" | "\u200d" if _JOINED.fullmatch(before) and not INVISIBLE.fullmatch(before):
+        case "\u200c" | "\u200d" if _JOINED.fullmatch(
+            before
+        ) and not INVISIBLE.fullmatch(before):
             return True
         case "\u200d":
-            joins = _is_picture(before) or (before == "\ufe0f" and _needed(text, place - 1))
+            joins = _is_picture(before) or (
+                before == "\ufe0f" and _needed(text, place - 1)
+            )
             return joins and _is_picture(after)
         case "\ufe0e" | "\ufe0f":
             return _is_picture(before) or (before in _KEYCAPS and after == "\u20e3")
@@ -94,11 +114,22 @@ def _needed(text: str, place: int) -> bool:
 
 def _from_the_right(character: str) -> bool:
     return (
-        bool(character) and unicodedata.bidirectional(character) in {"R", "AL"} and not INVISIBLE.fullmatch(character)
+        bool(character)
+        and unicodedata.bidirectional(character) in {"R", "AL"}
+        and not INVISIBLE.fullmatch(character)
     )
 
 
 def _is_picture(character: str) -> bool:
     """Return whether this may be an emoji or a skin tone."""
     kinds = {"So", "Sm", "Sk", "Po", "Pd"}
-    return bool(character) and not character.isascii() and unicodedata.category(character) in kinds
+    return (
+        bool(character)
+        and not character.isascii()
+        and unicodedata.category(character) in kinds
+    )
+
+
+def normalize_newlines(text: str) -> str:
+    """Return the text with `\\n` line breaks; browsers send CRLF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""Sentences and errors that are translated where people read them, for modules that know no Django."""
+"""Sentences and errors that are translated for display, for modules that do not depend on Django."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class TranslatableError(Exception):
     """
 
     def __init__(self, text: str = "", **values: Any) -> None:
-        self.text, self.values = text, values
+        self.text = text
+        self.values = values
         super().__init__(text % values if values else text)
 
 

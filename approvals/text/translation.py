@@ -1,4 +1,4 @@
-"""The texts of errors, statuses and outcomes in the current language."""
+"""Texts of errors, statuses and outcomes in the current language."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
-from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals.states import Verdict
-from approvals.text.confusables import marked_name
+from approvals.text.names import marked_name
 from approvals.text.numbers import grouped
+from approvals.text.times import relative_time
 from approvals.text.translatable import Count, Sentence, TranslatableError, gettext_noop
 
-#: The titles of error pages and problem documents, which are HTTP's own phrases; some differ between Pythons.
+#: Titles of error pages and problem documents, from HTTP's reason phrases; some differ between Python versions.
 TITLES = (
     gettext_noop("Bad Request"),
     gettext_noop("Unauthorized"),
@@ -34,7 +34,7 @@ TITLES = (
     gettext_noop("Internal Server Error"),
     gettext_noop("Service Unavailable"),
 )
-#: What happened to a request that can no longer be decided.
+#: Outcomes of a request that can no longer be decided.
 DECIDED = {
     Verdict.APPROVE: _("This request was approved %(when)s by %(who)s."),
     Verdict.EDIT: _("This request was approved with changes %(when)s by %(who)s."),
@@ -51,15 +51,17 @@ def quoted(text: str) -> str:
 
 
 def decided_words(verdict: str, who: str, at: datetime) -> str:
-    """Return who decided a request, how and when; without a name it was Pausepoint itself."""
-    return str(DECIDED[Verdict(verdict)]) % {"who": marked_name(who) or "Pausepoint", "when": ago(at)}
+    """Return how, when and by whom a request was decided; an empty name stands for Pausepoint itself."""
+    return str(DECIDED[Verdict(verdict)]) % {
+        "who": marked_name(who) or "Pausepoint",
+        "when": ago(at),
+    }
 
 
 def ago(moment: datetime) -> str:
-    """Return how long ago this was, such as “2 minutes ago”."""
+    """Return how long ago a moment was, such as “2 minutes ago”."""
     recent = timezone.now() - moment < timedelta(minutes=1)
-    # With plain blanks, because programs get these words too.
-    return gettext("just now") if recent else naturaltime(moment).replace("\xa0", " ")
+    return gettext("just now") if recent else relative_time(moment)
 
 
 def title_of(status: HTTPStatus) -> str:

@@ -32,7 +32,9 @@ def fill_audit_log(number: int, begin: int = 0, end: int | None = None) -> None:
 
 
 def _add(first: int, begin: int, end: int, number: int) -> None:
-    examples = [AuditEntry.objects.filter(event=event).latest("pk").pk for event in CYCLE]
+    examples = [
+        AuditEntry.objects.filter(event=event).latest("pk").pk for event in CYCLE
+    ]
     request = "(n / 3 + 1)"
     rejected, changed = f"{request} %% 1000 = 0", f"{request} %% 10000 = 5"
     verdict = f"CASE WHEN {rejected} THEN 'reject' WHEN {changed} THEN 'edit' ELSE 'approve' END"

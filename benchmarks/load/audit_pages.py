@@ -23,11 +23,15 @@ TABLES = ("approvals_auditentry", "approvals_searchtext", "approvals_approvalreq
 def addresses() -> dict[str, str]:
     """Return the views by name, over what `audit_log.fill_audit_log` and `many_requests.fill` have made."""
     first, last = AuditEntry.objects.order_by("pk")[0], AuditEntry.objects.latest("pk")
-    middle = AuditEntry.objects.filter(pk__gte=(first.pk + last.pk) // 2).order_by("pk")[0]
+    middle = AuditEntry.objects.filter(pk__gte=(first.pk + last.pk) // 2).order_by(
+        "pk"
+    )[0]
     day = middle.at.date()
     return {
         "first page": "/audit/",
-        "a page in the middle": f"/audit/?after={AuditCursor(middle.at, middle.pk)}".replace("+", "%2B"),
+        "a page in the middle": f"/audit/?after={AuditCursor(middle.at, middle.pk)}".replace(
+            "+", "%2B"
+        ),
         "one person": "/audit/?person=person-7",
         "nobody of that name": "/audit/?person=nobody",
         "one tool": "/audit/?tool=tool-7",
@@ -54,16 +58,22 @@ def addresses() -> dict[str, str]:
 def measure(pages: dict[str, str], rounds: int) -> dict[str, list[float]]:
     """Return how many ms each page took, in each round, for somebody who may read the audit log."""
     collect_garbage_rarely()
-    return asyncio.run(_measure(pages, session_of(User.objects.get(username="auditor")), rounds))
+    return asyncio.run(
+        _measure(pages, session_of(User.objects.get(username="auditor")), rounds)
+    )
 
 
-async def _measure(pages: dict[str, str], session_key: str, rounds: int) -> dict[str, list[float]]:
+async def _measure(
+    pages: dict[str, str], session_key: str, rounds: int
+) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for name, address in pages.items():
         taken = []
         for number in range(rounds + WARM_UP):
             began = time.perf_counter()
-            await call("GET", address, cookie=f"sessionid={session_key}", accept="text/html")
+            await call(
+                "GET", address, cookie=f"sessionid={session_key}", accept="text/html"
+            )
             if number >= WARM_UP:
                 taken.append((time.perf_counter() - began) * 1000)
         found[name] = taken
@@ -75,6 +85,9 @@ def sizes() -> dict[str, tuple[int, int]]:
     with connection.cursor() as cursor:
         found = {}
         for table in TABLES:
-            cursor.execute("SELECT pg_table_size(%s::regclass), pg_indexes_size(%s::regclass)", [table, table])
+            cursor.execute(
+                "SELECT pg_table_size(%s::regclass), pg_indexes_size(%s::regclass)",
+                [table, table],
+            )
             found[table] = cursor.fetchone()
     return found

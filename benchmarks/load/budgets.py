@@ -11,4 +11,8 @@ Name = TypeVar("Name")
 def over(budget: Mapping[Name, int], costs: Mapping[Name, int]) -> dict[Name, str]:
     """Return each cost that is above its budget. Both have the same names."""
     assert costs.keys() == budget.keys(), (costs, budget)
-    return {name: f"{cost} of {budget[name]}" for name, cost in costs.items() if cost > budget[name]}
+    return {
+        name: f"{cost} of {budget[name]}"
+        for name, cost in costs.items()
+        if cost > budget[name]
+    }

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
+
+#: Ticks of the clock a second, in which the system counts CPU.
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def threads(pid: int) -> int:
@@ -19,8 +24,13 @@ def memory(pid: int) -> int:
 
 def cpu(pid: int) -> float:
     """Seconds of a core used so far."""
-    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, _stat(pid)[11:13])) / TICKS
+
+
+def cpu_of_all(pid: int) -> float:
+    """Seconds of a core that a process and its children have used, also those that have ended."""
+    children = sum(cpu(child) for child in _children(pid))
+    return children + sum(map(int, _stat(pid)[11:15])) / TICKS
 
 
 def sockets(pid: int) -> int:
@@ -42,6 +52,20 @@ def connections(url: str) -> int:
         ).fetchone()
     assert row is not None
     return int(row[0])
+
+
+def _children(pid: int) -> Iterator[int]:
+    """Yield the processes that this one has started."""
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        # It may have ended meanwhile.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if int(_stat(int(name))[1]) == pid:
+                yield int(name)
+
+
+def _stat(pid: int) -> list[str]:
+    """Return what the system says of a process, from its state on."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _status(pid: int, name: str) -> str:

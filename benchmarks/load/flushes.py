@@ -25,7 +25,13 @@ def flushing_cluster() -> Iterator[Cluster]:
     """A PostgreSQL that waits for the disk and does nothing on its own."""
     found = new_cluster()
     try:
-        found.start(fsync="on", autovacuum="off", checkpoint_timeout="1h", max_wal_size="4GB", wal_writer_delay="10s")
+        found.start(
+            fsync="on",
+            autovacuum="off",
+            checkpoint_timeout="1h",
+            max_wal_size="4GB",
+            wal_writer_delay="10s",
+        )
         yield found
     finally:
         found.remove()
@@ -49,7 +55,9 @@ def flushes(cluster: Cluster) -> int:
 
 @contextmanager
 def log_writer_held(cluster: Cluster) -> Iterator[None]:
-    pid = value(cluster, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+    pid = value(
+        cluster, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
+    )
     os.kill(pid, signal.SIGSTOP)
     try:
         yield
@@ -60,15 +68,21 @@ def log_writer_held(cluster: Cluster) -> Iterator[None]:
 
 
 @contextmanager
-def counted(cluster: Cluster, logs: Path, name: str) -> Iterator[tuple[Site, str, str, list[int]]]:
+def counted(
+    cluster: Cluster, logs: Path, name: str
+) -> Iterator[tuple[Site, str, str, list[int]]]:
     """A site with people, the keys of two of them, and an app that listens; the list gets the flushes while the block ran."""
     with psycopg.connect(cluster.url(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
-    settings = {"DATABASE_URL": cluster.url(name), "HITL_AGENTS": AGENTS, "HITL_EVENT_HANDLERS": HANDLER}
+    settings = {
+        "DATABASE_URL": cluster.url(name),
+        "HITL_AGENTS": AGENTS,
+        "HITL_EVENT_HANDLERS": HANDLER,
+    }
     found: list[int] = []
     with site(logs, **settings) as installed:
         installed.set_up()
-        key, decider = make_key(installed, people=False), make_key(installed, "admin", people=False)
+        key, decider = make_key(installed), make_key(installed, "admin")
         before = flushes(cluster)
         with log_writer_held(cluster):
             yield installed, key, decider, found
@@ -78,6 +92,8 @@ def counted(cluster: Cluster, logs: Path, name: str) -> Iterator[tuple[Site, str
 
 def completed(connection: psycopg.Connection[tuple[int]]) -> int:
     """How many turns have ended."""
-    row = connection.execute(b"SELECT count(*) FROM chats_turn WHERE state = 'completed'").fetchone()
+    row = connection.execute(
+        b"SELECT count(*) FROM chats_turn WHERE state = 'completed'"
+    ).fetchone()
     assert row is not None
     return row[0]

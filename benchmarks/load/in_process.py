@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.db import connections, transaction
 from django.db.backends.signals import connection_created
 
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.administration.keys.actions import create_key
 from benchmarks.load.program import ASK
 from hitlsite.asgi import application
@@ -29,7 +29,10 @@ Costs = dict[str, tuple[list[float], int, list[float]]]
 def measure(rounds: int) -> Costs:
     """Return what it costs to ask, read and decide a request over REST."""
     collect_garbage_rarely()
-    keys = {name: create_key(user, name="a program", scopes=SCOPES)[1] for name, user in _people().items()}
+    keys = {
+        name: create_key(user, name="a program", scopes=SCOPES)[1]
+        for name, user in _people().items()
+    }
     return asyncio.run(_measure(keys, rounds))
 
 
@@ -45,21 +48,31 @@ async def _measure(keys: dict[str, str], rounds: int) -> Costs:
         began = time.process_time()
         document = json.loads(await doing)
         taken, _, holding = found.get(name, ([], 0, []))
-        found[name] = [*taken, (time.process_time() - began) * 1000], len(watch.statements), holding + watch.held
+        found[name] = (
+            [*taken, (time.process_time() - began) * 1000],
+            len(watch.statements),
+            holding + watch.held,
+        )
         return document
 
     def send(who: str, method: str, path: str, body: Any = None) -> Awaitable[bytes]:
-        return call(method, f"/api/v1/requests{path}", body, authorization=f"Bearer {keys[who]}")
+        return call(
+            method, f"/api/v1/requests{path}", body, authorization=f"Bearer {keys[who]}"
+        )
 
     with watched() as watch:
         for number in range(rounds + 5):
             if number == 5:
                 # Compiled, imported and cached.
                 found.clear()
-            asked = await timed("ask", send("agent", "POST", "", ASK | {"tool_call_id": uuid4().hex}))
+            asked = await timed(
+                "ask", send("agent", "POST", "", ASK | {"tool_call_id": uuid4().hex})
+            )
             await timed("read", send("agent", "GET", f"/{asked['id']}"))
             verdict = {"verdict": "approve", "comment": "Twice is enough."}
-            await timed("decide", send("approver", "POST", f"/{asked['id']}/decision", verdict))
+            await timed(
+                "decide", send("approver", "POST", f"/{asked['id']}/decision", verdict)
+            )
     return found
 
 
@@ -71,7 +84,14 @@ class Watch:
         self.held: list[float] = []
         self._began: float | None = None
 
-    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    def __call__(
+        self,
+        execute: Callable[..., Any],
+        sql: str,
+        params: Any,
+        many: bool,
+        context: Any,
+    ) -> Any:
         self.statements.append(sql)
         result = execute(sql, params, many, context)
         if sql.startswith("BEGIN"):
@@ -124,15 +144,21 @@ async def call(method: str, address: str, body: Any = None, **headers: str) -> b
         "path": path,
         "raw_path": path.encode(),
         "query_string": query.encode(),
-        "headers": [(name.encode(), value.encode()) for name, value in sent_headers.items()],
+        "headers": [
+            (name.encode(), value.encode()) for name, value in sent_headers.items()
+        ],
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 8000),
     }
-    asked: list[dict[str, Any]] = [{"type": "http.request", "body": content, "more_body": False}]
+    asked: list[dict[str, Any]] = [
+        {"type": "http.request", "body": content, "more_body": False}
+    ]
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
-        return asked.pop() if asked else await asyncio.get_running_loop().create_future()
+        return (
+            asked.pop() if asked else await asyncio.get_running_loop().create_future()
+        )
 
     async def send(message: Any) -> None:
         sent.append(message)

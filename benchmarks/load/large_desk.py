@@ -33,12 +33,18 @@ async def _measure(key: str, decider: str, calls: int) -> Figures:
     asked: list[str] = []
 
     def send(bearer: str, method: str, path: str, body: Any = None) -> Awaitable[bytes]:
-        return call(method, f"/api/v1/requests{path}", body, authorization=f"Bearer {bearer}")
+        return call(
+            method, f"/api/v1/requests{path}", body, authorization=f"Bearer {bearer}"
+        )
 
     steps: dict[str, Callable[[int], Awaitable[bytes]]] = {
-        "ask": lambda number: send(key, "POST", "", ASK | {"message": f"Number {number}"}),
+        "ask": lambda number: send(
+            key, "POST", "", ASK | {"message": f"Number {number}"}
+        ),
         "read": lambda number: send(key, "GET", f"/{asked[number]}"),
-        "decide": lambda number: send(decider, "POST", f"/{asked[number]}/decision", {"verdict": "approve"}),
+        "decide": lambda number: send(
+            decider, "POST", f"/{asked[number]}/decision", {"verdict": "approve"}
+        ),
     }
     found: Figures = {}
     with watched() as watch:
@@ -75,7 +81,8 @@ def add_permissions(number: int) -> None:
     """Give each user so many permissions that nothing asks for."""
     kind = ContentType.objects.order_by("pk")[0]
     made = Permission.objects.bulk_create(
-        Permission(codename=f"do_{place}", name=f"Can do {place}", content_type=kind) for place in range(number)
+        Permission(codename=f"do_{place}", name=f"Can do {place}", content_type=kind)
+        for place in range(number)
     )
     for user in User.objects.all():
         user.user_permissions.add(*made)
@@ -85,6 +92,12 @@ def add_keys(number: int) -> None:
     """Add so many keys, each user the same number."""
     users = list(User.objects.all())
     ApiKey.objects.bulk_create(
-        ApiKey(user=users[place % len(users)], name="a key", prefix=f"k{place}", secret_hash="", scopes=["ask"])
+        ApiKey(
+            user=users[place % len(users)],
+            name="a key",
+            prefix=f"k{place}",
+            secret_hash="",
+            scopes=["ask"],
+        )
         for place in range(number)
     )

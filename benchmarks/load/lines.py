@@ -16,7 +16,9 @@ PONG = b"\x8a\x8c\0\0\0\0"
 class Line:
     """An open connection, read all the time, and what has come over it."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.seen = b""
         self._reader, self._writer = reader, writer
         self._came, self._over, self._answers = asyncio.Event(), False, False
@@ -41,7 +43,9 @@ class Line:
     async def until(self, wanted: bytes) -> bytes:
         """Everything up to now, when `wanted` is in it."""
         while wanted not in self.seen:
-            assert not self._over, f"closed before {wanted!r} came: {self.seen[-500:]!r}"
+            assert not self._over, (
+                f"closed before {wanted!r} came: {self.seen[-500:]!r}"
+            )
             self._came.clear()
             await self._came.wait()
         return self.seen
@@ -55,11 +59,18 @@ class Line:
         self._writer.close()
 
 
-async def dial(port: int, method: str, path: str, body: bytes = b"", **headers: str) -> Line:
+async def dial(
+    port: int, method: str, path: str, body: bytes = b"", **headers: str
+) -> Line:
     """Send a request and do not wait for what comes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    sent = {"Host": f"127.0.0.1:{port}", **headers} | ({"Content-Length": str(len(body))} if body else {})
-    lines = [f"{method} {path} HTTP/1.1", *(f"{name.replace('_', '-')}: {value}" for name, value in sent.items())]
+    sent = {"Host": f"127.0.0.1:{port}", **headers} | (
+        {"Content-Length": str(len(body))} if body else {}
+    )
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        *(f"{name.replace('_', '-')}: {value}" for name, value in sent.items()),
+    ]
     writer.write("\r\n".join([*lines, "", ""]).encode() + body)
     await writer.drain()
     return Line(reader, writer)
@@ -68,9 +79,21 @@ async def dial(port: int, method: str, path: str, body: bytes = b"", **headers: 
 async def dashboard(port: int, cookie: str) -> Line:
     """A dashboard's WebSocket, open."""
     key = base64.b64encode(os.urandom(16)).decode()
-    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Key": key, "Sec_WebSocket_Version": "13"}
+    upgrade = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec_WebSocket_Key": key,
+        "Sec_WebSocket_Version": "13",
+    }
     origin = f"http://127.0.0.1:{port}"
-    line = await dial(port, "GET", f"/ws/desk/?since={int(time.time())}", Cookie=cookie, Origin=origin, **upgrade)
+    line = await dial(
+        port,
+        "GET",
+        f"/ws/desk/?since={int(time.time())}",
+        Cookie=cookie,
+        Origin=origin,
+        **upgrade,
+    )
     await line.until(b"101 Switching Protocols")
     line.answer_pings()
     return line

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from django.contrib.auth.models import User
 from django.core.management.color import no_style
 from django.db import connection
+from django.db.models import Model
 
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, Workflow
 from approvals.models.search import SearchText
 
 #: Of so many requests one waits.
 ONE_WAITS_OF = 50
+#: Fills an installation of benchmarks.
+SCRIPT = (
+    "from django.contrib.auth.models import User; from benchmarks.load.many_requests import fill\n"
+    "fill({number}, asker=User.objects.get(username='requester'))"
+)
 
 
 def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
@@ -60,13 +66,22 @@ def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
         tool_name="'tool-' || (n %% 20)",
         canonical_tool="'tool-' || (n %% 20)",
         urgency="n %% 4",
-        scope_set_id=f"{scope_sets[0]} + (n + n / {ONE_WAITS_OF}) %% {len(scope_sets)}" if scope_sets else "NULL",
+        scope_set_id=f"{scope_sets[0]} + (n + n / {ONE_WAITS_OF}) %% {len(scope_sets)}"
+        if scope_sets
+        else "NULL",
         status=f"CASE WHEN {waits} THEN 'pending' ELSE 'approved' END",
         created_at=_ago("n"),
         changed_at=_ago("n"),
     )
     words = SearchText.objects.get(request=one)
-    _copy(SearchText, words.pk, number, id=f"{words.pk} + n", request_id=_uuid("n"), words="one.words || ' no' || n")
+    _copy(
+        SearchText,
+        words.pk,
+        number,
+        id=f"{words.pk} + n",
+        request_id=_uuid("n"),
+        words="one.words || ' no' || n",
+    )
     _copy(
         Decision,
         decision.pk,
@@ -77,7 +92,15 @@ def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
         _where=f"NOT ({waits})",
     )
     if (grant := Grant.objects.order_by("given_at").last()) is not None:
-        _copy(Grant, grant.pk, number, id=_uuid("n"), request_id=_uuid("n"), given_at=_ago("n"), _where="n %% 20 = 1")
+        _copy(
+            Grant,
+            grant.pk,
+            number,
+            id=_uuid("n"),
+            request_id=_uuid("n"),
+            given_at=_ago("n"),
+            _where="n %% 20 = 1",
+        )
     _copy(
         AuditEntry,
         entry.pk,
@@ -93,13 +116,20 @@ def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
         last_seen_at=_ago(f"({number} - n)"),
     )
     with connection.cursor() as cursor:
-        for sql in connection.ops.sequence_reset_sql(no_style(), [Workflow, Decision, AuditEntry, SearchText]):
+        for sql in connection.ops.sequence_reset_sql(
+            no_style(), [Workflow, Decision, AuditEntry, SearchText]
+        ):
             cursor.execute(sql)
         cursor.execute("ANALYZE")
 
 
-def _copy(model: type, pk: object, number: int, *, _where: str = "TRUE", **changes: str) -> None:
-    table, columns = model._meta.db_table, [field.column for field in model._meta.concrete_fields]
+def _copy(
+    model: type[Model], pk: object, number: int, *, _where: str = "TRUE", **changes: str
+) -> None:
+    table, columns = (
+        model._meta.db_table,
+        [field.column for field in model._meta.concrete_fields],
+    )
     values = ", ".join(changes.get(name, f'one."{name}"') for name in columns)
     names = ", ".join(f'"{name}"' for name in columns)
     stored = model._meta.pk.get_db_prep_value(pk, connection)
@@ -114,11 +144,17 @@ def _copy(model: type, pk: object, number: int, *, _where: str = "TRUE", **chang
 def _ago(seconds: str) -> str:
     if connection.vendor == "postgresql":
         return f"now() - {seconds} * interval '1 second'"
-    return f"strftime('%%Y-%%m-%%d %%H:%%M:%%f000', 'now', '-' || {seconds} || ' seconds')"
+    return (
+        f"strftime('%%Y-%%m-%%d %%H:%%M:%%f000', 'now', '-' || {seconds} || ' seconds')"
+    )
 
 
 def _uuid_text(number: str) -> str:
-    padded = f"lpad(({number})::text, 12, '0')" if connection.vendor == "postgresql" else f"printf('%%012d', {number})"
+    padded = (
+        f"lpad(({number})::text, 12, '0')"
+        if connection.vendor == "postgresql"
+        else f"printf('%%012d', {number})"
+    )
     return f"'00000000-0000-4000-8000-' || {padded}"
 
 

@@ -8,22 +8,30 @@ from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from uuid import uuid4
 
-from tests.support.processes.deployed import PEOPLE, Site
+from tests.support.processes.deployed import Site
 
-ASK = {"kind": "approval", "title": "Refund order 4711?", "tool_name": "refund", "input": {"amount": 120}}
+ASK = {
+    "kind": "approval",
+    "title": "Refund order 4711?",
+    "tool_name": "refund",
+    "input": {"amount": 120},
+}
 #: Seconds; a server closes a kept connection after a minute without use.
 IDLE = 20.0
-KEY = """
-from django.contrib.auth.models import User
-from approvals.access.keys import SCOPES
-from approvals.administration.keys.actions import create_key
-print(create_key(User.objects.get(username={name!r}), name="a program", scopes=SCOPES)[1], end="")
-"""
 
 
-def make_key(site: Site, name: str = "approver", *, people: bool = True) -> str:
-    """A new key of one of the demo's people, who are made before unless they are there."""
-    return site.run((PEOPLE if people else "") + KEY.format(name=name)).splitlines()[-1]
+def make_key(site: Site, name: str = "approver") -> str:
+    """A new key of one of the demo's people, made by a command, which other checkouts have too."""
+    words = (
+        "createkey",
+        "--user",
+        name,
+        "--name",
+        "a program",
+        "--scopes",
+        "ask,decide,read",
+    )
+    return site.manage(*words).stdout.strip()
 
 
 class Program:
@@ -33,7 +41,10 @@ class Program:
         self.line = HTTPConnection("127.0.0.1", port, timeout=120)
         self.used = time.monotonic()
         self._second: Program | None = None
-        self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self.headers = {
+            "Authorization": f"Bearer {key}",
+            "Content-Type": "application/json",
+        }
         self.deciding = {"Authorization": f"Bearer {decider or key}"}
 
     def close(self) -> None:
@@ -44,16 +55,25 @@ class Program:
     def second(self) -> Program:
         """Another connection of the same program, kept as well."""
         if self._second is None:
-            self._second = Program(self.line.port, self.headers["Authorization"].removeprefix("Bearer "))
+            self._second = Program(
+                self.line.port, self.headers["Authorization"].removeprefix("Bearer ")
+            )
         return self._second
 
-    def open(self, method: str, path: str, body: Any = None, **headers: str) -> HTTPResponse:
+    def open(
+        self, method: str, path: str, body: Any = None, **headers: str
+    ) -> HTTPResponse:
         """The response, whose body is still to come."""
         if time.monotonic() - self.used > IDLE:
             # The server may be about to close it; a new one is made by itself.
             self.line.close()
         self.used = time.monotonic()
-        self.line.request(method, path, None if body is None else json.dumps(body), self.headers | headers)
+        self.line.request(
+            method,
+            path,
+            None if body is None else json.dumps(body),
+            self.headers | headers,
+        )
         return self.line.getresponse()
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
@@ -69,12 +89,16 @@ class Program:
 
     def wait(self, request: str, seconds: int = 60) -> dict[str, Any]:
         """A long poll."""
-        found: dict[str, Any] = self.send("GET", f"/api/v1/requests/{request}?wait={seconds}")
+        found: dict[str, Any] = self.send(
+            "GET", f"/api/v1/requests/{request}?wait={seconds}"
+        )
         return found
 
     def approve(self, request: str) -> dict[str, Any]:
         path = f"/api/v1/requests/{request}/decision"
-        found: dict[str, Any] = self.send("POST", path, {"verdict": "approve"}, **self.deciding)
+        found: dict[str, Any] = self.send(
+            "POST", path, {"verdict": "approve"}, **self.deciding
+        )
         return found
 
     def report(self, asked: dict[str, Any]) -> None:
@@ -84,7 +108,11 @@ class Program:
 
     def say(self, chat: str, text: str) -> HTTPResponse:
         """A new message; its answer streams."""
-        message = {"id": uuid4().hex, "role": "user", "parts": [{"type": "text", "text": text}]}
+        message = {
+            "id": uuid4().hex,
+            "role": "user",
+            "parts": [{"type": "text", "text": text}],
+        }
         return self.open("POST", "/api/chat", {"id": chat, "message": message})
 
     def pause(self, chat: str, text: str = "book it") -> str:
@@ -103,5 +131,12 @@ class Program:
         last = self.send("GET", f"/api/chat/{chat}")["messages"][-1]
         for part in last["parts"]:
             if part.get("state") == "approval-requested":
-                part["state"], part["approval"] = "approval-responded", part["approval"] | {"approved": True}
-        return self.open("POST", "/api/chat", {"id": chat, "message": last}).read().decode()
+                part["state"], part["approval"] = (
+                    "approval-responded",
+                    part["approval"] | {"approved": True},
+                )
+        return (
+            self.open("POST", "/api/chat", {"id": chat, "message": last})
+            .read()
+            .decode()
+        )

@@ -54,16 +54,25 @@ def counted(cluster: Cluster, contender: Contender, cycles: int) -> Counts:
         busy = _during(connection, database, lambda: contender.batch(1, cycles))
         idle = _during(connection, database, lambda: time.sleep(seconds))
         _set(connection, b"pg_stat_statements.track", b"none")
-    return Counts(*(round((during - besides) / cycles) for during, besides in zip(busy, idle, strict=True)))
+    return Counts(
+        *(
+            round((during - besides) / cycles)
+            for during, besides in zip(busy, idle, strict=True)
+        )
+    )
 
 
-def _during(connection: Connection, database: str, work: Callable[[], object]) -> tuple[int, int]:
+def _during(
+    connection: Connection, database: str, work: Callable[[], object]
+) -> tuple[int, int]:
     """Return the commits and statements while `work` runs."""
     connection.execute(b"SELECT pg_stat_statements_reset()")
     start = _position(connection)
     work()
     end = _position(connection)
-    return int(_value(connection, COMMITS, start, end)), int(_value(connection, STATEMENTS, database))
+    return int(_value(connection, COMMITS, start, end)), int(
+        _value(connection, STATEMENTS, database)
+    )
 
 
 def _position(connection: Connection) -> str:

@@ -17,7 +17,15 @@ def python(rival: str) -> Path:
     wanted, installed = RIVALS / f"{rival}.txt", folder / "installed.txt"
     if not installed.is_file() or installed.read_text() != wanted.read_text():
         venv.create(folder, with_pip=True, clear=True)
-        install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(wanted)]
+        install = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "-r",
+            str(wanted),
+        ]
         subprocess.run([str(folder / "bin" / "python"), *install], check=True)
         installed.write_text(wanted.read_text())
     return folder / "bin" / "python"

@@ -1,17 +1,24 @@
 """The only writers of chats, turns, steps, tool calls and checkpoints: one function per verb.
 
-`posting` (messages from people), `attachments` (their files), `answering` and `forgeries` (answers inside a client's copy of
-a message), `claiming` (which runner has a turn), `stepping` (what a runner commits), `asking` (requests about calls),
-`calling` (tool calls and their results), `delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (what decisions
-do to a turn), `branching` (a new chat from a checkpoint), `pruning` (retention).
+`posting` (messages from people), `attachments` (their files), `answering` and `forgeries` (answers inside a client's copy of a
+message), `claiming` (runners' claims of turns), `stepping` (a runner's commits), `asking` (requests about calls), `calling` (tool
+calls and their results), `delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (effects of decisions on a turn),
+`branching` (a new chat from a checkpoint), `pruning` (retention).
 
-What happens to a turn is a function of `transitions` from one value to the next: `locking` locks a turn and knows what is
-stored of it, and `storing` stores the difference. `writes` holds what several of them share.
+Changes of a turn are functions of `transitions` from one value to the next: `locking` locks a turn and tracks its stored value,
+and `storing` stores the difference. `writes` holds shared code.
 """
 
 from chats.actions.answering import take_answers
 from chats.actions.branching import branch_chat
-from chats.actions.calling import Written, finish_call, record_run, result_event, start_calls, time_out_run
+from chats.actions.calling import (
+    Written,
+    finish_call,
+    record_run,
+    result_event,
+    start_calls,
+    time_out_run,
+)
 from chats.actions.claiming import (
     begin_run,
     continue_turn,
@@ -22,8 +29,21 @@ from chats.actions.claiming import (
     wake_turn,
 )
 from chats.actions.delegating import delegate_calls, settle_delegated
-from chats.actions.ending import abandon_turn, end_stopped, fail_turn, finish_turn, halt_turn, stop_turn
-from chats.actions.posting import add_user_message, answer_again, find_or_create_chat, open_chat, post_message
+from chats.actions.ending import (
+    abandon_turn,
+    end_stopped,
+    fail_turn,
+    finish_turn,
+    halt_turn,
+    stop_turn,
+)
+from chats.actions.posting import (
+    add_user_message,
+    answer_again,
+    find_or_create_chat,
+    open_chat,
+    post_message,
+)
 from chats.actions.pruning import (
     begin_pruning,
     count_contents,
@@ -34,7 +54,13 @@ from chats.actions.pruning import (
     turns_to_prune,
 )
 from chats.actions.resuming import resume_turn
-from chats.actions.stepping import NewStep, UnfinishedAnswer, commit_step, pause_turn, store_progress
+from chats.actions.stepping import (
+    NewStep,
+    UnfinishedAnswer,
+    commit_step,
+    pause_turn,
+    store_progress,
+)
 
 __all__ = [
     "NewStep",

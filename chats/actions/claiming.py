@@ -1,4 +1,4 @@
-"""Which runner has a turn: a lease that its holder renews, and a fencing number that makes late writers harmless."""
+"""Runners' claims of turns: a lease that its holder renews, and a fencing number that makes late writers harmless."""
 
 from __future__ import annotations
 
@@ -18,13 +18,26 @@ from approvals.text.secrets import mask_text
 from chats import doorbell
 from chats.actions import locking, rows, transitions
 from chats.actions.calling import Execution, begin_calls
-from chats.actions.locking import LEASE, Claim, Known, Locked, claimed_turn, lease_end, locked_turn, turns_to_read
+from chats.actions.locking import (
+    LEASE,
+    Claim,
+    LockedTurn,
+    RunnerState,
+    claimed_turn,
+    lease_end,
+    locked_turn,
+    turns_to_read,
+)
 from chats.actions.resuming import resume_parent, resume_turn, settle_requests
-from chats.actions.storing import Signed, store
-from chats.actions.writes import notify_after_commit, notify_all_after_commit, queue_turn
+from chats.actions.writes import (
+    Signed,
+    notify_after_commit,
+    notify_all_after_commit,
+    queue_turn,
+    store,
+)
 from chats.agent import events, registry
 from chats.agent.agent import Agent
-from chats.agent.provider import ModelMessage
 from chats.agent.tools import Tool
 from chats.exceptions import LeaseLost
 from chats.models import Chat, Turn
@@ -34,49 +47,78 @@ from chats.states import TurnState
 #: A claim, the turn, the last `seq` of its stream, and the runs of calls that were started with it.
 Begun = tuple[Claim, Turn, int, Sequence[Execution]]
 
-#: A gap in `seq`, larger than the number of events that a crash of the database can lose (those of about a second).
-#: Followers may have read the lost events, so their numbers are not used again.
+#: A gap in `seq`, larger than the number of events that a database crash can lose (those of about a second). Followers may have
+#: read the lost events, so their numbers are not reused.
 SEQ_GAP = 10_000
 
 
-def start_turn(
-    chat: Chat, text: str, agent: Agent, *, source: str, before: Sequence[ModelMessage] | None = None, **below: Any
-) -> Turn:
-    """Create the turn that answers `text`: begun in this process if it runs turns, or else queued.
+def title_of(text: str) -> str:
+    """Return the title of a chat with this first message."""
+    return mask_text(text.strip()[:80].partition("\n")[0])
 
-    `before` is the chat before the turn as the model is shown it, if it is known. `below` holds `parent_call_id`, `root` and
-    `depth` of a sub-agent's turn.
+
+def start_turn(
+    chat: Chat,
+    text: str,
+    agent: Agent,
+    *,
+    source: str,
+    known: Progress | None = None,
+    new: bool = False,
+    **below: Any,
+) -> Turn:
+    """Create the turn that answers `text`: begun in this process if it runs turns, otherwise queued.
+
+    `known` is the progress before the first step, if known. `new`: the open transaction has created the chat. `below` holds
+    `parent_call_id`, `root` and `depth` of a sub-agent's turn.
     """
     owner = "" if below else doorbell.claims_as()
     if owner:
         below = {"state": TurnState.RUNNING, "attempt": 1, "lease_owner": owner}
     turn = Turn(
-        chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
+        chat=chat,
+        message_id=uuid4().hex,
+        agent=agent.name,
+        agent_version=agent.version,
+        source=source,
+        **below,
     )
     rows.TURN.save(turn, lease=LEASE if owner else None)
-    chat.title = chat.title or mask_text(text.strip()[:80].partition("\n")[0])
-    chat.updated_at = timezone.now()
-    rows.NAME_CHAT.run(pk=chat.pk, title=chat.title, updated_at=chat.updated_at)
+    if not (new and chat.title):
+        chat.title = chat.title or title_of(text)
+        chat.updated_at = timezone.now()
+        rows.NAME_CHAT.run(pk=chat.pk, title=chat.title, updated_at=chat.updated_at)
     if owner:
-        after_commit(_begin_here, turn, before)
+        after_commit(_begin_here, turn, known)
     else:
         queue_turn(turn.pk)
     notify_after_commit(chat.pk)
     return turn
 
 
-def _begin_here(turn: Turn, before: Sequence[ModelMessage] | None) -> None:
-    """Have this process run a turn that it has claimed by creating it."""
-    progress = Progress(before=history_before(turn) if before is None else before)
-    hand_over((Claim(turn.pk, turn.attempt, Known(turn, turn.version, progress, progress)), turn, 0, ()))
+def _begin_here(turn: Turn, known: Progress | None) -> None:
+    """Let this process run a turn that it has claimed by creating it."""
+    progress = Progress(before=history_before(turn)) if known is None else known
+    hand_over(
+        (
+            Claim(
+                turn.pk,
+                turn.attempt,
+                RunnerState(turn, turn.version, progress, progress),
+            ),
+            turn,
+            0,
+            (),
+        )
+    )
 
 
 def begin_run(turn_id: int, *, owner: str) -> Begun | None:
-    """Claim a queued turn, or one whose lease has expired, and start its ready calls, but not those of sub-agents.
+    """Claim a queued turn, or one whose lease has expired, and start its ready calls, except those of sub-agents.
 
-    None if another runner has it or is writing to it. Events of an uncommitted step are deleted, because the model will be
-    asked again, and the calls that the previous runner left running are recovered. Leases expire by the database's clock, so
-    that a process with a wrong clock takes no turn from another.
+    None if another runner has it or is writing to it. Events of an uncommitted step are deleted, because the model will be asked
+    again, and the calls that the previous runner left running are recovered. Leases expire by the database's clock, so that a
+    process with a wrong clock cannot take another's turn.
     """
     with transaction.atomic():
         free = _FREE.first(pk=turn_id)
@@ -84,7 +126,7 @@ def begin_run(turn_id: int, *, owner: str) -> Begun | None:
 
 
 def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
-    """Apply what was decided since the pause of a turn, and begin its run in the same commit.
+    """Apply the decisions made since a turn's pause, and begin its run in the same commit.
 
     None if it still has to wait, or is no longer suspended.
     """
@@ -96,8 +138,8 @@ def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
         return continue_locked(locked_turn(suspended), owner)
 
 
-def continue_locked(locked: Locked, owner: str) -> Begun | None:
-    """Do what `continue_turn` does with a suspended turn that the open transaction has locked."""
+def continue_locked(locked: LockedTurn, owner: str) -> Begun | None:
+    """Like `continue_turn`, for a suspended turn that the open transaction has locked."""
     signed = settle_requests(locked)
     notify_all_after_commit(locked.turn)
     if subagents.at_rest(locked.turn, locked.progress.calls):
@@ -108,14 +150,14 @@ def continue_locked(locked: Locked, owner: str) -> Begun | None:
 
 
 def hand_over(begun: Begun) -> None:
-    """Have this process go on with a run that one of its threads has begun."""
+    """Let this process continue a run begun by one of its threads."""
     if not doorbell.notify_claimed(begun):
         # The process is shutting down. Its calls are marked as running, and only this process knows that they never ran.
         release_turn(begun[0])
 
 
 def wake_turn(turn_id: int) -> None:
-    """Resume a suspended turn that need not wait: at once in this process if it runs turns, or else through the queue."""
+    """Resume a suspended turn that need not wait: at once in this process if it runs turns, otherwise through the queue."""
     owner = doorbell.claims_as()
     if not owner:
         resume_turn(turn_id)
@@ -126,16 +168,26 @@ def wake_turn(turn_id: int) -> None:
 def _free_turns() -> QuerySet[Any]:
     free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
     # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
-    return turns_to_read().filter(free).select_for_update(of=("self",), skip_locked=True, no_key=True)
+    return (
+        turns_to_read()
+        .filter(free)
+        .select_for_update(of=("self",), skip_locked=True, no_key=True)
+    )
 
 
+#: A turn that a runner may claim, locked if no one else has the lock.
 _FREE: Prepared[Any] = Prepared(_free_turns)
+#: A suspended turn, locked.
 _SUSPENDED: Prepared[Any] = Prepared(
-    lambda: turns_to_read(state=TurnState.SUSPENDED).select_for_update(of=("self",), no_key=True)
+    lambda: turns_to_read(state=TurnState.SUSPENDED).select_for_update(
+        of=("self",), no_key=True
+    )
 )
 
 
-def _begin(locked: Locked, owner: str, signed: Mapping[str, Signed] | None = None) -> Begun:
+def _begin(
+    locked: LockedTurn, owner: str, signed: Mapping[str, Signed] | None = None
+) -> Begun:
     """Claim a locked turn and start its ready calls."""
     last = _claim(locked, owner)
     # The runner starts the calls of sub-agents: `delegate_calls`.
@@ -145,13 +197,18 @@ def _begin(locked: Locked, owner: str, signed: Mapping[str, Signed] | None = Non
     return locked.claim(), locked.turn, last, started
 
 
-def _claim(locked: Locked, owner: str) -> int:
+def _claim(locked: LockedTurn, owner: str) -> int:
     """Give a locked turn to a runner; return the last `seq` of its stream. The caller stores the recovered calls."""
-    turn, last = locked.turn, locked.last_seq
+    turn = locked.turn
+    last = locked.last_seq
     if turn.attempt and turn.state != TurnState.SUSPENDED:
         last = _last_seq(locked)
-        locked.progress = transitions.recover(locked.progress, [tool.name for tool in _tools(turn) if tool.idempotent])
-    turn.state, turn.attempt, turn.version = TurnState.RUNNING, turn.attempt + 1, turn.version + 1
+        locked.progress = transitions.recover(
+            locked.progress, [tool.name for tool in _tools(turn) if tool.idempotent]
+        )
+    turn.state = TurnState.RUNNING
+    turn.attempt = turn.attempt + 1
+    turn.version = turn.version + 1
     turn.finish_reason = ""
     rows.CLAIM_TURN.run(
         pk=turn.pk,
@@ -165,15 +222,15 @@ def _claim(locked: Locked, owner: str) -> int:
     return last
 
 
-def _last_seq(locked: Locked) -> int:
-    """Delete events of an uncommitted step; return the `seq` after which the stream goes on.
+def _last_seq(locked: LockedTurn) -> int:
+    """Delete events of an uncommitted step; return the `seq` after which the stream continues.
 
     No follower has read an event with a higher number.
     """
     turn = locked.turn
     last = turn.events.order_by("-seq").first()
-    # A pause is committed synchronously, with all events before it. If a runner has claimed the turn since, it may have
-    # published events that the database has lost.
+    # A pause is committed synchronously, with all events before it. If a runner has claimed the turn since, it may have published
+    # events that the database has lost.
     paused = (
         last is not None
         and last.attempt == turn.attempt
@@ -193,7 +250,7 @@ def _tools(turn: Turn) -> Sequence[Tool]:
 
 
 def renew_leases(claims: Collection[Claim]) -> tuple[set[int], set[int]]:
-    """Renew the leases of these claims; return the ids of the turns that are still held, and of those that were stopped."""
+    """Renew the leases of these claims; return the ids of the turns still held, and of those that were stopped."""
     claimed = Q(pk__in=[])
     for claim in claims:
         claimed |= Q(pk=claim.turn_id, attempt=claim.attempt)
@@ -208,13 +265,17 @@ def renew_leases(claims: Collection[Claim]) -> tuple[set[int], set[int]]:
 
 def lease_owners(prefix: str) -> set[str]:
     """Return the owners of running turns whose names begin with `prefix`."""
-    running = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gt=Now(), lease_owner__startswith=prefix)
+    running = Turn.objects.filter(
+        state=TurnState.RUNNING, lease_until__gt=Now(), lease_owner__startswith=prefix
+    )
     return set(running.values_list("lease_owner", flat=True))
 
 
 def end_leases(owner: str) -> None:
     """End the leases of an owner whose process has died."""
-    Turn.objects.filter(state=TurnState.RUNNING, lease_owner=owner, lease_until__gt=Now()).update(lease_until=Now())
+    Turn.objects.filter(
+        state=TurnState.RUNNING, lease_owner=owner, lease_until__gt=Now()
+    ).update(lease_until=Now())
 
 
 def release_turn(claim: Claim, begun: Collection[str] = ()) -> bool:
@@ -226,7 +287,9 @@ def release_turn(claim: Claim, begun: Collection[str] = ()) -> bool:
         with claimed_turn(claim) as locked:
             locked.progress = transitions.give_back(locked.progress, begun)
             store(locked)
-            Turn.objects.filter(pk=claim.turn_id).update(state=TurnState.QUEUED, lease_owner="", lease_until=None)
+            Turn.objects.filter(pk=claim.turn_id).update(
+                state=TurnState.QUEUED, lease_owner="", lease_until=None
+            )
             queue_turn(claim.turn_id)
     except LeaseLost:
         return False

@@ -1,7 +1,7 @@
-"""Lock a turn, and keep track of what is stored of it.
+"""Lock a turn, and track its stored value.
 
-Whoever changes a turn locks its row first and adds one to its version. A runner that has read the turn and finds the
-version that it knows need not read it again; if someone else has written meanwhile, it reads the turn under the lock.
+Every writer of a turn locks its row first and increments its version. A runner that has read the turn and finds the version that
+it knows need not read it again; if someone else has written meanwhile, it reads the turn under the lock.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from chats.models import Turn
 from chats.queries.progress import Progress
 from chats.states import TurnState
 
-#: How long a runner has a turn without renewing its lease.
+#: How long a runner keeps a turn without renewing its lease.
 LEASE = timedelta(seconds=15)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What a runner knows of its turn: the row with its chat and owner, what is stored of it, and what has happened since.
+class RunnerState:
+    """A runner's knowledge of its turn: the row with its chat and owner, its stored value, and changes since.
 
-    `stored` is what was read or written at `version`. `progress` is that after everything in `pending`, which the next
+    `stored` was read or written at `version`. `progress` is the value after applying everything in `pending`, which the next
     commit stores.
     """
 
@@ -52,11 +52,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A runner's right to write to a turn. `attempt` is the fencing number that each of its writes carries."""
+    """A runner's right to write to a turn. `attempt` is the fencing number in each of its writes."""
 
     turn_id: int
     attempt: int
-    known: Known | None = field(default=None, compare=False, repr=False)
+    known: RunnerState | None = field(default=None, compare=False, repr=False)
 
     def after(self, transition: Transition) -> Claim:
         """Return the claim after a transition that the next commit stores."""
@@ -64,7 +64,11 @@ class Claim:
         known = self.known
         return replace(
             self,
-            known=replace(known, progress=transition(known.progress), pending=(*known.pending, transition)),
+            known=replace(
+                known,
+                progress=transition(known.progress),
+                pending=(*known.pending, transition),
+            ),
         )
 
 
@@ -78,8 +82,8 @@ class Recorded:
 
 
 @dataclass(slots=True)
-class Locked:
-    """A turn that the open transaction has locked: its row, what is stored of it, and what has happened to it since.
+class LockedTurn:
+    """A turn locked by the open transaction: its row, its stored value, and changes since.
 
     `last_seq` is the number of the last event of its stream, and `at` the time of the lock. Writing functions change the row.
     """
@@ -91,16 +95,19 @@ class Locked:
     #: Whether a webhook or a person is subscribed to events.
     heard: bool
     at: datetime = field(default_factory=timezone.now)
-    #: Whether the turn has had no pause: each is followed by another claim, and a branch begins with one.
+    #: Whether the turn has had no pause: each pause is followed by another claim, and a branch begins with one.
     never_paused: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        first_run = (self.turn.state, self.turn.attempt) in {(TurnState.QUEUED, 0), (TurnState.RUNNING, 1)}
+        first_run = (self.turn.state, self.turn.attempt) in {
+            (TurnState.QUEUED, 0),
+            (TurnState.RUNNING, 1),
+        }
         self.never_paused = first_run and self.turn.chat.branched_from_id is None
 
     def claim(self) -> Claim:
-        """Return the claim of the runner that has the turn, once everything that has happened is stored."""
-        known = Known(self.turn, self.turn.version, self.stored, self.progress)
+        """The claim of the turn's runner, once all changes are stored."""
+        known = RunnerState(self.turn, self.turn.version, self.stored, self.progress)
         return Claim(self.turn.pk, self.turn.attempt, known)
 
 
@@ -110,22 +117,27 @@ def lease_end() -> Combinable:
 
 
 @contextmanager
-def claimed_turn(claim: Claim, *, changes: bool = True) -> Iterator[Locked]:
-    """Open a transaction of a runner and lock its turn as `lock_turn` does. LeaseLost if another runner has the turn."""
+def claimed_turn(claim: Claim, *, changes: bool = True) -> Iterator[LockedTurn]:
+    """Open a transaction of a runner and lock its turn as in `lock_turn`. Raise LeaseLost if another runner has the turn."""
     with transaction.atomic():
         locked = lock_turn(claim.turn_id, claim.known, changes=changes)
         if locked is None:
             raise LeaseLost(f"turn {claim.turn_id} is gone")
-        if locked.turn.state != TurnState.RUNNING or locked.turn.attempt != claim.attempt:
+        if (
+            locked.turn.state != TurnState.RUNNING
+            or locked.turn.attempt != claim.attempt
+        ):
             raise LeaseLost(f"turn {claim.turn_id}: attempt {claim.attempt} is over")
         yield locked
 
 
-def lock_turn(turn_id: int, known: Known | None = None, *, changes: bool = True) -> Locked | None:
+def lock_turn(
+    turn_id: int, known: RunnerState | None = None, *, changes: bool = True
+) -> LockedTurn | None:
     """Lock a turn for the rest of the transaction; None if it is gone. It is read again if `known` is out of date.
 
-    Without `changes`, the caller writes only stream events, and the version stays: a crash of the database may lose such a
-    commit, and then a change by someone else would get the version that the runner expects.
+    With `changes=False`, the caller writes only stream events, and the version stays: a database crash may lose such a commit,
+    and then a change by someone else would get the version that the runner expects.
     """
     with in_line(("turn", turn_id)):
         row = rows.LOCK_TURN.row(pk=turn_id, added=int(changes))
@@ -136,27 +148,34 @@ def lock_turn(turn_id: int, known: Known | None = None, *, changes: bool = True)
         turn = _TURN.first(pk=turn_id)
         return None if turn is None else locked_turn(turn, known)
     turn = copy(known.turn)
-    turn.version, turn.state, turn.attempt, turn.stopped = version, state, attempt, stopped
-    return Locked(turn, last_seq, known.stored, known.progress, heard)
+    turn.version = version
+    turn.state = state
+    turn.attempt = attempt
+    turn.stopped = stopped
+    return LockedTurn(turn, last_seq, known.stored, known.progress, heard)
 
 
 def turns_to_read(**conditions: Any) -> QuerySet[Any]:
     """Return the turn with the parameter `pk`, with everything that `locked_turn` needs."""
-    turns = Turn.objects.select_related("chat__owner").filter(pk=Parameter("pk", BigAutoField()), **conditions)
+    turns = Turn.objects.select_related("chat__owner").filter(
+        pk=Parameter("pk", BigAutoField()), **conditions
+    )
     return turns.annotate(**{"stored": rows.last_seq(), "heard": subscriptions.heard()})
 
 
+#: A turn, read again because someone else has changed it.
 _TURN: Prepared[Any] = Prepared(turns_to_read)
 
 
-def locked_turn(turn: Any, known: Known | None = None) -> Locked:
+def locked_turn(turn: Any, known: RunnerState | None = None) -> LockedTurn:
     """Return a locked turn that was read with `turns_to_read`; its progress is read here."""
     stored = progress = queries.progress_of(turn)
     for transition in known.pending if known is not None else ():
         progress = transition(progress)
-    return Locked(turn, turn.stored, stored, progress, turn.heard)
+    return LockedTurn(turn, turn.stored, stored, progress, turn.heard)
 
 
+#: A turn, locked if no one else has the lock.
 _IF_UNLOCKED: Prepared[int] = Prepared(
     lambda: (
         Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
@@ -169,6 +188,6 @@ _IF_UNLOCKED: Prepared[int] = Prepared(
 def try_to_lock(turn_id: int) -> bool:
     """Lock a turn if no other transaction has; return whether this one has it now.
 
-    For callers that can try again later: a process that was frozen inside a transaction may hold the lock for long.
+    For callers that can try again later: a process frozen inside a transaction may hold the lock for long.
     """
     return _IF_UNLOCKED.first(pk=turn_id) is not None

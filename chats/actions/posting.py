@@ -1,8 +1,8 @@
-"""What people send to a chat: a message, an edit of an earlier message, or a request for another answer."""
+"""People's input to a chat: a message, an edit of an earlier message, or a request for another answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -17,6 +17,7 @@ from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_line
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
 from approvals.states import Door, Verdict
@@ -24,7 +25,7 @@ from approvals.text.numbers import grouped
 from chats import queries
 from chats.actions import rows
 from chats.actions.attachments import SentFile, store_files
-from chats.actions.claiming import start_turn
+from chats.actions.claiming import start_turn, title_of
 from chats.actions.ending import stop_turn
 from chats.agent.agent import Agent
 from chats.exceptions import (
@@ -40,7 +41,7 @@ from chats.exceptions import (
     UnknownMessage,
 )
 from chats.models import Chat, Message, Turn
-from chats.queries import projection
+from chats.queries import Progress, conversations, projection
 from chats.states import CEDAR, CHAT, TurnState
 
 MAX_TEXT = 20_000
@@ -49,22 +50,33 @@ MAX_ID = 200
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a message did: it started `turn`, or it answered a request of `turn`."""
+    """The effect of a message: it started `turn`, or it answered a request of `turn`."""
 
     turn: Turn
     answered: ApprovalRequest | None = None
 
 
 def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
-    """Return the owner's chat with that public id; create it on first use. BadMessage for an invalid id."""
+    """Return the owner's chat with that public id; create it on first use. Raise BadMessage for an invalid id."""
     return find_or_create_chat(owner=owner, agent=agent, public_id=public_id)[0]
 
 
-def find_or_create_chat(*, owner: User, agent: Agent, public_id: str = "") -> tuple[Chat, bool]:
-    """Return the owner's chat with that public id, and whether it was created now. BadMessage for an invalid id."""
+def find_or_create_chat(
+    *, owner: User, agent: Agent, public_id: str = "", text: str = ""
+) -> tuple[Chat, bool]:
+    """Return the owner's chat with that public id, and whether it is new; a new one gets its title from `text`.
+
+    Raise BadMessage for an invalid id.
+    """
     if len(public_id) > MAX_ID or public_id != clean_text(public_id):
-        raise BadMessage(_("A chat id must be text of at most %(limit)s characters.") % {"limit": MAX_ID})
-    chat = Chat(owner=owner, public_id=public_id or uuid4().hex, agent=agent.name)
+        raise BadMessage(
+            _("A chat id must be text of at most %(limit)s characters.")
+            % {"limit": MAX_ID}
+        )
+    title = title_of(clean_text(text))
+    chat = Chat(
+        owner=owner, public_id=public_id or uuid4().hex, agent=agent.name, title=title
+    )
     known = queries.find_own_chat(owner, public_id) if public_id else None
     if known is None and rows.NEW_CHAT.save(chat):
         return chat, True
@@ -78,18 +90,18 @@ def post_message(
     by: Actor,
     agent: Agent,
     via: Door,
-    context: Mapping[str, Any] | None = None,
+    context: JsonMapping | None = None,
     files: Sequence[SentFile] = (),
     instead: bool = False,
     answers: str | None = None,
 ) -> Arrival:
     """Start a turn with a person's message, or answer the one pending question if it takes text and offers no options.
 
-    `context` is checked JSON that their page sent along. It is stored with a new message, but not with an answer.
-    With `instead`, stop a suspended turn first and cancel its requests: the message is never an answer.
-    `answers` is the id of the question that the person's page named, or "" if it named none; then nothing else is answered.
-    None is of a client that names no question.
-    Raises ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, BadFile, TurnRunning, ApprovalPending,
+    `context` is checked JSON sent by their page. It is stored with a new message, but not with an answer. With `instead`, stop a
+    suspended turn first and cancel its requests: the message is never an answer. `answers` is the id of the question named by the
+    person's page, or "" if it named none; then nothing else is answered. It is None for clients that do not name questions.
+
+    Raise ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, BadFile, TurnRunning, ApprovalPending or
     QuestionChanged.
     """
     text = clean_text(text.strip())
@@ -102,9 +114,23 @@ def post_message(
         if current is None:
             if answers and not instead:
                 raise QuestionChanged
-            return Arrival(_begin(locked, uuid4().hex, [text] if text else [], agent, via, context, files))
+            return Arrival(
+                _begin(
+                    locked,
+                    uuid4().hex,
+                    [text] if text else [],
+                    agent,
+                    via,
+                    context,
+                    files,
+                )
+            )
     if files:
-        raise BadFile(_("An answer cannot have files. Answer in words, or wait for the agent to finish."))
+        raise BadFile(
+            _(
+                "An answer cannot have files. Answer in words, or wait for the agent to finish."
+            )
+        )
     # Outside the transaction, so that a refusal does not roll back an expiry.
     return Arrival(current, _answer_open_question(current, text, by, via, answers))
 
@@ -118,17 +144,18 @@ def add_user_message(
     agent: Agent,
     via: Door,
     in_place_of: str = "",
-    context: Mapping[str, Any] | None = None,
+    context: JsonMapping | None = None,
     files: Sequence[SentFile] = (),
     metadata: Any = None,
     new: bool = False,
 ) -> Turn:
-    """Store a client's new message as it was sent, and return the turn that answers it.
+    """Store a client's new message unchanged, and return the turn that answers it.
 
     `in_place_of` is the id of an earlier message of the user's. It and all later messages are removed from the conversation
-    first, and their pending requests are cancelled. `metadata` is checked JSON that the client keeps with it.
-    `new` says that the open transaction has created the chat.
-    Raises MessageKnown, UnknownMessage, BadMessage, BadFile, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
+    first, and their pending requests are cancelled. `metadata` is checked JSON that the client keeps with it. `new`: the open
+    transaction has created the chat.
+
+    Raise MessageKnown, UnknownMessage, BadMessage, BadFile, ChatNotFound, ChatPruned, TurnRunning or ApprovalPending.
     """
     texts = [clean_text(text) for text in texts]
     _check_texts(texts, files)
@@ -136,7 +163,17 @@ def add_user_message(
         if new and not in_place_of:
             # No one else sees the chat yet.
             _remember_maker(chat, by)
-            return _begin(chat, message_id, texts, agent, via, context, files, metadata=metadata, first=True)
+            return _begin(
+                chat,
+                message_id,
+                texts,
+                agent,
+                via,
+                context,
+                files,
+                metadata=metadata,
+                first=True,
+            )
         locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:
             edited = _shown(locked, in_place_of, "user")
@@ -144,13 +181,17 @@ def add_user_message(
         if locked.shown.filter(message_id=message_id).exists():
             raise MessageKnown
         _refuse_unfinished(locked)
-        return _begin(locked, message_id, texts, agent, via, context, files, metadata=metadata)
+        return _begin(
+            locked, message_id, texts, agent, via, context, files, metadata=metadata
+        )
 
 
-def answer_again(chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: Door) -> Turn:
+def answer_again(
+    chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: Door
+) -> Turn:
     """Start another turn for a message of the user's, after removing all later messages and cancelling their requests.
 
-    Raises UnknownMessage, HistoryDiffers (it is not a user's message), ChatNotFound, ChatPruned, TurnRunning.
+    Raise UnknownMessage, HistoryDiffers (it is not a user's message), ChatNotFound, ChatPruned or TurnRunning.
     """
     with transaction.atomic():
         locked = _lock_to_cut(chat, by)
@@ -159,7 +200,7 @@ def answer_again(chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: D
 
 
 def _lock_to_cut(chat: Chat, by: Actor) -> Chat:
-    """Lock the chat's unfinished turn, which may have to be stopped, and then the chat: the order in which a turn ends."""
+    """Lock the chat's unfinished turn, which may have to be stopped, and then the chat, in the order of a turn's end."""
     if (current := queries.unfinished_turn(chat)) is not None:
         with in_line(("turn", current.pk)):
             Turn.objects.select_for_update(no_key=True).get(pk=current.pk)
@@ -170,9 +211,17 @@ def _lock(chat: Chat, by: Actor) -> Chat:
     if chat.owner_id != by.pk:
         raise ChatNotFound
     if chat.root_id is not None:
-        raise BadMessage(_("Only an agent writes in this conversation. Write in the chat that started it."))
+        raise BadMessage(
+            _(
+                "Only an agent writes in this conversation. Write in the chat that started it."
+            )
+        )
     with in_line(("chat", chat.pk)):
-        locked = Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
+        locked = (
+            Chat.objects.select_for_update(of=("self",), no_key=True)
+            .select_related("owner")
+            .get(pk=chat.pk)
+        )
     if locked.pruned_at is not None:
         raise ChatPruned
     _remember_maker(locked, by)
@@ -180,7 +229,7 @@ def _lock(chat: Chat, by: Actor) -> Chat:
 
 
 def _remember_maker(chat: Chat, by: Actor) -> None:
-    """Store who made the key that writes in a chat, if that is someone else than its owner."""
+    """Store the creator of the key that writes in a chat, if that is someone other than its owner."""
     maker = by.key.maker_id if isinstance(by, KeyActor) else None
     if maker is not None and maker != chat.key_made_by_id:
         chat.key_made_by_id = maker
@@ -202,17 +251,31 @@ def _begin(
     texts: Sequence[str],
     agent: Agent,
     via: Door,
-    context: Mapping[str, Any] | None,
+    context: JsonMapping | None,
     files: Sequence[SentFile],
     *,
     metadata: Any = None,
     first: bool = False,
 ) -> Turn:
     parts = projection.user_parts(texts, context, store_files(chat, files))
-    rows.MESSAGE.row(chat_id=chat.pk, message_id=message_id, role="user", parts=parts, metadata=metadata)
-    before = [projection.user_message(parts, {})] if first and not files else None
+    rows.MESSAGE.row(
+        chat_id=chat.pk,
+        message_id=message_id,
+        role="user",
+        parts=parts,
+        metadata=metadata,
+    )
+    known = _opened_with(parts) if first and not files else None
     title = " ".join(texts) or parts[0].get("filename", "")
-    return start_turn(chat, title, agent, source=_source(via), before=before)
+    return start_turn(chat, title, agent, source=_source(via), known=known, new=first)
+
+
+def _opened_with(parts: list[JsonDict]) -> Progress:
+    """Return what is before the turn that answers the first message of a new chat."""
+    texts = [("user", projection.text_with_files(parts))]
+    return Progress(
+        before=[conversations.user_message(parts, {})], alone=True, texts_before=texts
+    )
 
 
 def _source(via: Door) -> str:
@@ -229,8 +292,8 @@ def _shown(chat: Chat, message_id: str, role: str) -> Message:
 
 
 def _cut(chat: Chat, position: int, *, by: Actor, via: Door) -> None:
-    """Remove the messages from `position` on from the conversation. TurnRunning."""
-    # No request may stay pending without the message that asked it.
+    """Remove the messages from `position` on from the conversation. Raise TurnRunning."""
+    # No request may stay pending without the message that led to it.
     _stop_suspended(chat, by=by, via=via)
     chat.shown.filter(position__gte=position).update(cut_at=timezone.now())
 
@@ -251,13 +314,19 @@ def _refuse_unfinished(chat: Chat) -> None:
     if current is None:
         return
     waiting = queries.open_requests(current)
-    raise ApprovalPending(waiting) if current.state == TurnState.SUSPENDED and waiting else TurnRunning
+    raise (
+        ApprovalPending(waiting)
+        if current.state == TurnState.SUSPENDED and waiting
+        else TurnRunning
+    )
 
 
-def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door, answers: str | None) -> ApprovalRequest:
+def _answer_open_question(
+    turn: Turn, text: str, by: Actor, via: Door, answers: str | None
+) -> ApprovalRequest:
     """Answer the turn's only pending request, if it is a question that takes text and has no options.
 
-    Raises ApprovalPending for any other requests, TurnRunning without one, QuestionChanged if `answers` names another.
+    Raise ApprovalPending for any other requests, TurnRunning without one, QuestionChanged if `answers` names another.
     """
     if turn.state != TurnState.SUSPENDED:
         raise TurnRunning

@@ -1,7 +1,7 @@
-"""Retention: remove the stream events of ended turns, and the contents of chats that were not used for a long time.
+"""Retention: remove the stream events of ended turns, and the contents of chats not used for a long time.
 
-Each call removes one bounded batch in one transaction, so that it can run beside servers and be continued after a kill.
-Requests, decisions and audit entries stay, and so does the row of the chat, whose pages say that it was removed.
+Each call removes one bounded batch in one transaction, so that it can run beside servers and be continued after a kill. Requests,
+decisions and audit entries stay, and so does the row of the chat, whose pages say that it was removed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest
 from approvals.record import audit
 from approvals.states import Door, Status
-from chats.models import Attachment, Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.models import (
+    Attachment,
+    Chat,
+    Message,
+    Step,
+    ToolCall,
+    Turn,
+    TurnCheckpoint,
+    TurnEvent,
+)
 from chats.states import UNFINISHED
 
 #: Rows in one transaction. On SQLite, all other writers wait for it.
@@ -33,20 +42,28 @@ def prune_events(before: Any) -> int:
     with transaction.atomic():
         # Skip turns that another process is pruning.
         ended = turns_to_prune(before).order_by("ended_at", "pk")
-        turns = list(ended.select_for_update(skip_locked=True).values_list("pk", flat=True)[:TURNS])
-        removed = _remove(TurnEvent.objects.filter(turn__in=turns).order_by("turn", "seq")) if turns else 0
+        turns = list(
+            ended.select_for_update(skip_locked=True).values_list("pk", flat=True)[
+                :TURNS
+            ]
+        )
+        removed = (
+            _remove(TurnEvent.objects.filter(turn__in=turns).order_by("turn", "seq"))
+            if turns
+            else 0
+        )
         if turns and removed < BATCH:
             Turn.objects.filter(pk__in=turns).update(events_pruned=True)
     return removed
 
 
 def turns_to_prune(before: Any) -> QuerySet[Turn]:
-    """Turns that ended before a time and still have stream events."""
+    """Return turns that ended before a time and still have stream events."""
     return Turn.objects.filter(ended_at__lt=before, events_pruned=False)
 
 
 def old_chats(before: datetime) -> QuerySet[Chat]:
-    """Chats that were last used before a time, without an unfinished turn in them or in their sub-agents' chats."""
+    """Return chats last used before a time, without an unfinished turn in them or in their sub-agents' chats."""
     unfinished = Turn.objects.filter(state__in=UNFINISHED)
     return Chat.objects.filter(
         ~Exists(unfinished.filter(chat=OuterRef("pk"))),
@@ -58,19 +75,31 @@ def old_chats(before: datetime) -> QuerySet[Chat]:
 
 
 def partly_pruned_chats() -> QuerySet[Chat]:
-    """Pruned chats that a killed run has left incomplete: they still have messages, which are removed last."""
-    return Chat.objects.filter(Exists(Message.objects.filter(chat=OuterRef("pk"))), root=None, pruned_at__isnull=False)
+    """Return pruned chats that a killed run left incomplete: they still have messages, which are removed last."""
+    return Chat.objects.filter(
+        Exists(Message.objects.filter(chat=OuterRef("pk"))),
+        root=None,
+        pruned_at__isnull=False,
+    )
 
 
 def begin_pruning(chat_pk: int, before: datetime) -> bool:
-    """Mark a chat as pruned and record what will be removed; return False if it is in use, or was pruned before."""
+    """Mark a chat as pruned and record the rows to be removed; return False if it is in use, or was already pruned."""
     with transaction.atomic():
-        chat = Chat.objects.select_for_update().filter(pk=chat_pk, root=None, pruned_at=None).first()
+        chat = (
+            Chat.objects.select_for_update()
+            .filter(pk=chat_pk, root=None, pruned_at=None)
+            .first()
+        )
         if chat is None or chat.updated_at >= before or _in_use(chat):
             return False
         removed = {"before": utc(before), **count_contents([chat.pk])}
-        subject = audit.Subject(scope=chat.scope, thread_id=chat.public_id, agent=chat.agent)
-        audit.record("retention.pruned", subject, data=removed, actor=None, via=Door.SYSTEM)
+        subject = audit.Subject(
+            scope=chat.scope, thread_id=chat.public_id, agent=chat.agent
+        )
+        audit.record(
+            "retention.pruned", subject, data=removed, actor=None, via=Door.SYSTEM
+        )
         Chat.objects.filter(pk=chat.pk).update(pruned_at=timezone.now(), title="")
     return True
 
@@ -84,7 +113,7 @@ def count_contents(chat_pks: list[int]) -> dict[str, int]:
 
 
 def prune_contents(chat_pk: int) -> int:
-    """Remove one batch of rows of a chat that `begin_pruning` has marked; return their number, 0 when none is left."""
+    """Remove one batch of rows of a chat marked by `begin_pruning`; return their number, 0 when none is left."""
     with append_only.maintenance(connection, "retention"):
         for rows in _contents([chat_pk]):
             if removed := _remove(rows):
@@ -96,19 +125,25 @@ def _in_use(chat: Chat) -> bool:
     family = Q(chat=chat.pk) | Q(chat__root=chat.pk)
     return (
         Turn.objects.filter(family, state__in=UNFINISHED).exists()
-        or ApprovalRequest.objects.filter(scope=chat.scope, status=Status.PENDING).exists()
+        or ApprovalRequest.objects.filter(
+            scope=chat.scope, status=Status.PENDING
+        ).exists()
     )
 
 
 def _contents(chat_pks: list[int]) -> Iterator[QuerySet[Any]]:
     """Yield the rows of these chats in an order that foreign keys allow, the chats' own messages last."""
-    family = list(Chat.objects.filter(Q(pk__in=chat_pks) | Q(root__in=chat_pks)).values_list("pk", flat=True))
+    family = list(
+        Chat.objects.filter(Q(pk__in=chat_pks) | Q(root__in=chat_pks)).values_list(
+            "pk", flat=True
+        )
+    )
     yield TurnEvent.objects.filter(turn__chat__in=family)
     yield Attachment.objects.filter(chat__in=family)
     yield TurnCheckpoint.objects.filter(chat_pk__in=family)
     yield ToolCall.objects.filter(chat__in=family)
     yield Step.objects.filter(turn__chat__in=family)
-    # Sub-agents' turns first: deleting a turn at the top would cascade to them.
+    # Sub-agents' turns first: deleting a top turn would cascade to them.
     yield Turn.objects.filter(chat__in=family).order_by("-depth")
     yield Message.objects.filter(chat__in=set(family) - set(chat_pks))
     yield Chat.objects.filter(root__in=chat_pks)

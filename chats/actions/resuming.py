@@ -15,11 +15,10 @@ from approvals.db.transactions import after_commit, async_commit
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Status
 from chats.actions import transitions
-from chats.actions.locking import Locked, lock_turn, try_to_lock
-from chats.actions.storing import Signed, store
-from chats.actions.writes import notify_all_after_commit, queue_turn
+from chats.actions.locking import LockedTurn, lock_turn, try_to_lock
+from chats.actions.writes import Signed, notify_all_after_commit, queue_turn, store
 from chats.agent import registry
-from chats.agent.tools import Answer
+from chats.agent.tools import QuestionAnswer
 from chats.models import Turn
 from chats.queries import subagents
 from chats.queries.values import CallView
@@ -33,8 +32,11 @@ EXPIRED = "No one answered before the deadline."
 DECLINED = "Declined without a word."
 
 
+#: The state of a turn.
 _STATE: Prepared[str] = Prepared(
-    lambda: Turn.objects.filter(pk=Parameter("pk", BigAutoField())).values_list("state", flat=True)
+    lambda: Turn.objects.filter(pk=Parameter("pk", BigAutoField())).values_list(
+        "state", flat=True
+    )
 )
 
 
@@ -44,9 +46,9 @@ def is_suspended(turn_id: int) -> bool:
 
 
 def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
-    """Apply what was decided since the pause, and queue the turn if it need not wait; return whether it goes on.
+    """Apply the decisions made since the pause, and queue the turn if it need not wait; return whether it continues.
 
-    Safe to repeat. Without `waits`, do nothing if another transaction has locked the turn.
+    Safe to repeat. With `waits=False`, do nothing if another transaction has locked the turn.
     """
     if not is_suspended(turn_id):
         return False
@@ -56,8 +58,8 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
             return False
         signed = settle_requests(locked)
         if not signed:
-            # If a crash of the database loses this write, the sweep resumes the turn again from the stored decision. A
-            # result, once written, must not be lost.
+            # If a crash of the database loses this write, the sweep resumes the turn again from the stored decision. A result,
+            # once written, must not be lost.
             async_commit()
         store(locked, signed)
         resumed = resume_locked(locked)
@@ -65,12 +67,15 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
     return resumed
 
 
-def resume_locked(locked: Locked) -> bool:
-    """Queue a suspended turn that the caller has locked, unless it has to wait; return whether it was queued."""
+def resume_locked(locked: LockedTurn) -> bool:
+    """Queue a suspended turn locked by the caller, unless it has to wait; return whether it was queued."""
     turn = locked.turn
-    if turn.state != TurnState.SUSPENDED or subagents.at_rest(turn, locked.progress.calls):
+    if turn.state != TurnState.SUSPENDED or subagents.at_rest(
+        turn, locked.progress.calls
+    ):
         return False
-    turn.state, turn.finish_reason = TurnState.QUEUED, ""
+    turn.state = TurnState.QUEUED
+    turn.finish_reason = ""
     turn.save(update_fields=["state", "finish_reason"])
     queue_turn(turn.pk)
     resume_parent(turn)
@@ -83,33 +88,51 @@ def resume_parent(turn: Turn) -> None:
         after_commit(resume_turn, turn.parent_call.turn_id)
 
 
-def settle_requests(locked: Locked) -> dict[str, Signed]:
+def settle_requests(locked: LockedTurn) -> dict[str, Signed]:
     """Apply ended requests to the waiting calls of a locked turn; the caller stores the turn.
 
-    Return by toolCallId who has ended the calls that have a result now.
+    Return, by toolCallId, the people who ended the calls that now have a result.
     """
-    decided = [call for call in locked.progress.calls if call.decided and call.state in WAITING]
+    decided = [
+        call for call in locked.progress.calls if call.decided and call.state in WAITING
+    ]
     for call in decided:
         if call.state == CallState.WAITING and call.approved:
             locked.progress = transitions.approve(locked.progress, call.tool_call_id)
-    others = [call for call in decided if call.state == CallState.UNKNOWN or not call.approved]
-    by_request = {call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call for call in others}
+    others = [
+        call for call in decided if call.state == CallState.UNKNOWN or not call.approved
+    ]
+    by_request = {
+        call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call
+        for call in others
+    }
     signed: dict[str, Signed] = {}
-    for request in ApprovalRequest.objects.select_related("decision").filter(pk__in=by_request) if by_request else ():
-        call, decision = by_request[str(request.pk)], request.decision
+    for request in (
+        ApprovalRequest.objects.select_related("decision").filter(pk__in=by_request)
+        if by_request
+        else ()
+    ):
+        call = by_request[str(request.pk)]
+        decision = request.decision
         if request.status == Status.APPROVED:
             locked.progress = transitions.approve(locked.progress, call.tool_call_id)
             continue
         state, output, error_text = outcome_of(locked.turn, call, request)
         locked.progress = transitions.close(
-            locked.progress, call.tool_call_id, state, output=output, error_text=error_text
+            locked.progress,
+            call.tool_call_id,
+            state,
+            output=output,
+            error_text=error_text,
         )
         signed[call.tool_call_id] = (decision.actor, decision.via)
     return signed
 
 
-def outcome_of(turn: Turn, call: CallView, request: ApprovalRequest) -> tuple[CallState, Any, str]:
-    """Return what an ended request means for its call: the state, the output, and the error text."""
+def outcome_of(
+    turn: Turn, call: CallView, request: ApprovalRequest
+) -> tuple[CallState, Any, str]:
+    """Return the effect of an ended request on its call: the state, the output, and the error text."""
     decision = request.decision
     why = f" {decision.comment}" if decision.comment else ""
     match (request.kind, request.status):
@@ -120,7 +143,12 @@ def outcome_of(turn: Turn, call: CallView, request: ApprovalRequest) -> tuple[Ca
         case (_, Status.CANCELLED):
             return CallState.CANCELLED, None, f"Cancelled before it was answered.{why}"
         case (Kind.APPROVAL, _):
-            return CallState.DENIED, None, decision.comment or (EXPIRED if request.status == Status.EXPIRED else "")
+            return (
+                CallState.DENIED,
+                None,
+                decision.comment
+                or (EXPIRED if request.status == Status.EXPIRED else ""),
+            )
         case (_, Status.ANSWERED):
             return CallState.SUCCEEDED, _output(turn, call, request), ""
         case (_, Status.EXPIRED) if request.has_default:
@@ -140,7 +168,7 @@ def _output(turn: Turn, call: CallView, request: ApprovalRequest) -> Any:
         tool = None
     if tool is None:
         return decision.answer
-    answer = Answer(
+    answer = QuestionAnswer(
         value=decision.answer,
         request_id=str(request.pk),
         requested_at=round(request.created_at.timestamp() * 1000),
@@ -153,6 +181,10 @@ def _output(turn: Turn, call: CallView, request: ApprovalRequest) -> Any:
         canonical(output)
     except Exception:
         # An error in the tool's code must not keep the answer from the model.
-        logger.exception("Tool %s could not shape the answer to call %s", call.name, call.tool_call_id)
+        logger.exception(
+            "Tool %s could not shape the answer to call %s",
+            call.name,
+            call.tool_call_id,
+        )
         return decision.answer
     return output

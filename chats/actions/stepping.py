@@ -1,8 +1,8 @@
-"""What a runner commits while its turn goes on: stream events, results, a model's answer as a step, and a pause."""
+"""A runner's commits while its turn continues: stream events, results, a model's answer as a step, and a pause."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
@@ -15,15 +15,22 @@ from chats import queries
 from chats.actions import transitions
 from chats.actions.asking import ask_people, has_asked_nothing
 from chats.actions.calling import Written, begin_calls
-from chats.actions.locking import Claim, Locked, Recorded, claimed_turn
-from chats.actions.storing import enqueue_event, store
-from chats.actions.writes import lock_workflow, notify_after_commit, number_events, rest, write_checkpoint, write_events
+from chats.actions.locking import Claim, LockedTurn, Recorded, claimed_turn
+from chats.actions.writes import (
+    enqueue_event,
+    lock_workflow,
+    notify_after_commit,
+    number_events,
+    rest,
+    store,
+    write_checkpoint,
+    write_events,
+)
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.loop import PlannedCall
 from chats.agent.provider import ProviderError
 from chats.exceptions import StopRequested
-from chats.models import Turn
 from chats.queries import projection, subagents
 from chats.queries.values import StepView
 from chats.states import CheckpointKind, FinishReason, TurnState
@@ -56,7 +63,7 @@ NOTHING_LEFT = UnfinishedAnswer()
 
 
 def store_progress(claim: Claim, recorded: Sequence[Recorded]) -> Written:
-    """Store stream events and pending transitions between two other commits. LeaseLost."""
+    """Store stream events and pending transitions between two other commits. Raise LeaseLost."""
     changes = claim.known is not None and bool(claim.known.pending)
     with claimed_turn(claim, changes=changes) as locked:
         if not changes:
@@ -79,7 +86,7 @@ def commit_step(
     *,
     provider: str,
 ) -> Written:
-    """Store a model's answer with its calls, before any tool runs. LeaseLost, StopRequested, ProviderError.
+    """Store a model's answer with its calls, before any tool runs. Raise LeaseLost, StopRequested or ProviderError.
 
     The calls of idempotent tools, which may run again after a crash, are started here.
     """
@@ -87,7 +94,11 @@ def commit_step(
         if locked.turn.stopped:
             raise StopRequested
         add_step(locked, NewStep(index, finished, planned, provider))
-        repeatable = {call.name: call.tool for call in planned if call.tool is not None and call.tool.idempotent}
+        repeatable = {
+            call.name: call.tool
+            for call in planned
+            if call.tool is not None and call.tool.idempotent
+        }
         started = begin_calls(locked, repeatable)
         store(locked)
         write_events(locked, recorded)
@@ -95,21 +106,28 @@ def commit_step(
     return Written(locked.claim(), started=started)
 
 
-def add_step(locked: Locked, new: NewStep) -> None:
-    """Add a model's answer to a locked turn; the caller stores it. ProviderError for a toolCallId that was used before."""
+def add_step(locked: LockedTurn, new: NewStep) -> None:
+    """Add a model's answer to a locked turn; the caller stores it. Raise ProviderError for a reused toolCallId."""
     if new.planned:
-        _check_ids(locked.turn, [call.tool_call_id for call in new.planned])
+        _check_ids(locked, {call.tool_call_id for call in new.planned})
     step = transitions.step_of(new.finished, new.planned, new.provider)
     locked.progress = transitions.add_step(locked.progress, step)
 
 
-def _check_ids(turn: Turn, ids: Sequence[str]) -> None:
-    """Refuse toolCallIds that were used before. ProviderError."""
+def _check_ids(locked: LockedTurn, ids: Collection[str]) -> None:
+    """Raise ProviderError for reused toolCallIds."""
+    turn = locked.turn
+    progress = locked.progress
     if turn.root_id is not None:
         # Without the lock, two sub-agents could both find the same id unused.
         transactions.lock_name(f"calls of {turn.top.run_id}")
     # Requests and the audit log name calls by the top chat, so ids are unique in it and all chats below.
-    if subagents.is_any_id_used(turn, ids):
+    used = (
+        not progress.call_ids.isdisjoint(ids)
+        if progress.alone
+        else subagents.is_any_id_used(turn, ids)
+    )
+    if used:
         raise ProviderError(
             _(
                 "The model used the id of an earlier tool call again, so its answer cannot be used. "
@@ -127,18 +145,18 @@ def pause_turn(
     *,
     new: NewStep | None = None,
 ) -> Written:
-    """Ask people about every waiting call: requests, checkpoint and suspension in one commit. LeaseLost, StopRequested.
+    """Ask people about every waiting call: requests, checkpoint and suspension in one commit. Raise LeaseLost or StopRequested.
 
-    `new` is a step to store in the same commit: a step without a call to run needs none of its own, which would only cost
-    another disk flush. The last event that is added is `TurnPaused`, unless the turn goes on because nothing could be
-    asked, grants or rules have decided all calls, or a sub-agent has moved in the meantime.
+    `new` is a step to store in the same commit: a step without a call to run needs no commit of its own, which would only cost
+    another disk flush. The last added event is `TurnPaused`, unless the turn continues because nothing could be asked, grants or
+    rules have decided all calls, or a sub-agent has moved in the meantime.
     """
     with claimed_turn(claim) as locked:
         turn = locked.turn
         if turn.stopped:
             raise StopRequested
         if locked.progress is not locked.stored:
-            # Results that were held back are recorded before the requests, and after the workflow is locked.
+            # Held-back results are recorded before the requests, and after the workflow is locked.
             if not has_asked_nothing(locked, agent):
                 lock_workflow(turn)
             store(locked)
@@ -154,30 +172,53 @@ def pause_turn(
         write_events(locked, [*recorded, *added])
         if resting:
             suspend(locked, outcome.requests)
-            after_commit(queries.remember, turn, locked.progress)
+            after_commit(queries.remember, turn, locked.progress, added[-1].seq)
     return Written(locked.claim(), added)
 
 
-def suspend(locked: Locked, requests: Sequence[ApprovalRequest]) -> None:
+def suspend(locked: LockedTurn, requests: Sequence[ApprovalRequest]) -> None:
     """Suspend a locked turn, with a checkpoint and an event."""
     turn = locked.turn
-    turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
+    turn.state = TurnState.SUSPENDED
+    turn.finish_reason = FinishReason.TOOL_CALLS
+    turn.lease_until = None
     turn.usage = locked.progress.usage
     rest(turn)
     parts = projection.message_parts(locked.progress.steps)
-    steps, is_first = locked.progress.steps, locked.never_paused
-    write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, steps=steps, is_first=is_first)
-    enqueue_event("turn.suspended", locked, {"requests": [str(request.pk) for request in requests]})
+    checkpoint = write_checkpoint(
+        turn,
+        parts,
+        CheckpointKind.PARTIAL,
+        FinishReason.TOOL_CALLS,
+        steps=locked.progress.steps,
+        is_first=locked.never_paused,
+        last=locked.progress.checkpoint,
+    )
+    locked.progress = replace(locked.progress, checkpoint=checkpoint)
+    enqueue_event(
+        "turn.suspended",
+        locked,
+        {"requests": [str(request.pk) for request in requests]},
+    )
     notify_after_commit(turn.chat_id)
 
 
-def keep_answer(locked: Locked, left: UnfinishedAnswer, stop_reason: str) -> bool:
+def keep_answer(locked: LockedTurn, left: UnfinishedAnswer, stop_reason: str) -> bool:
     """Add an unfinished answer as a step; return whether people have read texts of it. The caller stores it."""
-    blocks = [{"type": "text", "text": clean_text(text)} for text in left.texts if text.strip()]
+    blocks = [
+        {"type": "text", "text": clean_text(text)}
+        for text in left.texts
+        if text.strip()
+    ]
     metered = left.metered
     if blocks or metered is not None:
         step = StepView(blocks, provider=left.provider, stop_reason=stop_reason)
         if metered is not None:
-            step = replace(step, model=metered.model, usage=metered.usage, answered_by=metered.answered_by)
+            step = replace(
+                step,
+                model=metered.model,
+                usage=metered.usage,
+                answered_by=metered.answered_by,
+            )
         locked.progress = transitions.add_step(locked.progress, step)
     return bool(blocks)

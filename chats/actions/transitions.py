@@ -1,7 +1,7 @@
-"""What happens to a turn, as functions from one value to the next. Pure: no database, no clock.
+"""The transitions of a turn, as functions from one value to the next. Pure: no database, no clock.
 
-Each takes the progress of a turn and returns the progress after something has happened. What has to be written is the
-difference between the two (`changes`), which `chats.actions.storing` stores in one transaction.
+Each takes the progress of a turn and returns the progress after a change. The rows to write are the difference between the two
+(`changes`), which `chats.actions.writes` stores in one transaction.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from approvals.asking.digests import input_digest
 from approvals.db.canonical_json import clean_json
-from approvals.db.input_digest import input_digest
 from chats.agent import events
 from chats.agent.loop import PlannedCall
 from chats.queries.progress import Progress
@@ -37,33 +37,41 @@ class Changes:
 
     @property
     def closed(self) -> list[CallView]:
-        """The calls that have their result now, in order."""
-        return [call for call in (*self.calls, *self.new_calls) if call.state in CLOSED]
-
-    @property
-    def new_calls(self) -> list[CallView]:
-        return [call for step in self.steps for call in step.calls]
+        """The calls that now have their result, in order."""
+        new = [call for step in self.steps for call in step.calls]
+        return [call for call in (*self.calls, *new) if call.state in CLOSED]
 
 
 def changes(before: Progress, after: Progress) -> Changes:
-    """Return what has to be written. Only the calls of the last step can change; a closed call never does."""
+    """Return the changes to write. Only the calls of the last step can change; a closed call never does."""
     known = {call.tool_call_id: call for call in before.calls}
     last = after.steps[len(before.steps) - 1].calls if before.steps else ()
-    changed = [call for call in last if call is not known[call.tool_call_id] and call != known[call.tool_call_id]]
-    assert not any(known[call.tool_call_id].state in CLOSED for call in changed), changed
+    changed = [
+        call
+        for call in last
+        if call is not known[call.tool_call_id] and call != known[call.tool_call_id]
+    ]
+    assert not any(known[call.tool_call_id].state in CLOSED for call in changed), (
+        changed
+    )
     return Changes(len(before.steps), after.steps[len(before.steps) :], changed)
 
 
 def add_step(progress: Progress, step: StepView) -> Progress:
-    """The model has answered."""
+    """Add the model's answer."""
     return replace(progress, steps=(*progress.steps, step))
 
 
-def step_of(finished: events.ModelFinished, planned: Sequence[PlannedCall], provider: str) -> StepView:
-    """Return a model's answer as a step. Calls that cannot be run have failed, those that people decide on wait."""
+def step_of(
+    finished: events.ModelFinished, planned: Sequence[PlannedCall], provider: str
+) -> StepView:
+    """Return a model's answer as a step. Calls that cannot be run have failed; those that need people wait."""
     return StepView(
         clean_json(finished.blocks),
-        tuple(_new_call(call, cut_off=finished.stop_reason != "tool_use") for call in planned),
+        tuple(
+            _new_call(call, cut_off=finished.stop_reason != "tool_use")
+            for call in planned
+        ),
         provider,
         finished.model,
         finished.prefix,
@@ -86,30 +94,39 @@ def _new_call(call: PlannedCall, *, cut_off: bool) -> CallView:
     )
 
 
-def start(progress: Progress, names: Collection[str], salts: Mapping[str, str]) -> Progress:
-    """The ready calls of these tools are about to run. One whose input is not the approved one fails instead.
+def start(
+    progress: Progress, names: Collection[str], salts: Mapping[str, str]
+) -> Progress:
+    """Start the ready calls of these tools. A call whose input is not the approved one fails instead.
 
-    `salts` are for the digests of calls that nobody was asked about, by toolCallId.
+    `salts` are for the digests of calls that were never asked about, by toolCallId.
     """
 
     def start_call(call: CallView) -> CallView:
         if call.state != CallState.READY or call.name not in names:
             return call
-        executed = input_digest(input_of(call), salt=salts.get(call.tool_call_id, call.digest_salt))
+        executed = input_digest(
+            input_of(call), salt=salts.get(call.tool_call_id, call.digest_salt)
+        )
         if call.request_id and call.approved_digest != executed:
             return _to(call, CallState.FAILED, error_text=NOT_APPROVED)
-        return _to(call, CallState.EXECUTING, attempt=call.attempt + 1, executed_digest=executed)
+        return _to(
+            call,
+            CallState.EXECUTING,
+            attempt=call.attempt + 1,
+            executed_digest=executed,
+        )
 
     return _each_call(progress, start_call)
 
 
 def input_of(call: CallView) -> Any:
-    """Return the input with which a call runs: the one that a person changed, or its own."""
+    """Return the input with which a call runs: as edited by a person, or its own."""
     return call.input if call.edited_input is None else call.edited_input
 
 
 def give_back(progress: Progress, begun: Collection[str]) -> Progress:
-    """The runner gives the turn up. Calls that are stored as running, but whose tools it has not begun, never ran."""
+    """Release the turn from its runner. Calls stored as running whose tools it has not begun never ran."""
 
     def give_call_back(call: CallView) -> CallView:
         if call.state != CallState.EXECUTING or call.tool_call_id in begun:
@@ -120,7 +137,7 @@ def give_back(progress: Progress, begun: Collection[str]) -> Progress:
 
 
 def recover(progress: Progress, idempotent: Collection[str]) -> Progress:
-    """The previous runner has died. Its calls of idempotent tools run again; the outcome of the others is unknown.
+    """Recover from the death of the previous runner: calls of idempotent tools run again; the outcome of others is unknown.
 
     A call that was started MAX_RUNS times may itself crash the server, so a person is asked.
     """
@@ -135,9 +152,14 @@ def recover(progress: Progress, idempotent: Collection[str]) -> Progress:
 
 
 def finish(
-    progress: Progress, tool_call_id: str, attempt: int, *, output: Any = None, error_text: str = ""
+    progress: Progress,
+    tool_call_id: str,
+    attempt: int,
+    *,
+    output: Any = None,
+    error_text: str = "",
 ) -> Progress:
-    """A run of a call has its result, or its error. Nothing happens if the call does not await the result of this run."""
+    """Store the result or error of a call's run. Nothing changes if the call does not await the result of this run."""
     call = progress.call(tool_call_id)
     if call is None or (call.state, call.attempt) != (CallState.EXECUTING, attempt):
         return progress
@@ -145,17 +167,25 @@ def finish(
     return close(progress, tool_call_id, state, output=output, error_text=error_text)
 
 
-def time_out(progress: Progress, tool_call_id: str, attempt: int, *, idempotent: bool) -> Progress:
-    """A run has exceeded its limit: an idempotent tool runs again, MAX_RUNS times in all, and then fails.
+def time_out(
+    progress: Progress, tool_call_id: str, attempt: int, *, idempotent: bool
+) -> Progress:
+    """Time out a run: an idempotent tool runs again, MAX_RUNS times in all, and then fails.
 
     The outcome of any other is unknown until a person enters it, or a late result arrives.
     """
 
     def time_call_out(call: CallView) -> CallView:
-        if (call.tool_call_id, call.state, call.attempt) != (tool_call_id, CallState.EXECUTING, attempt):
+        if (call.tool_call_id, call.state, call.attempt) != (
+            tool_call_id,
+            CallState.EXECUTING,
+            attempt,
+        ):
             return call
         if idempotent and call.attempt >= MAX_RUNS:
-            error = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
+            error = (
+                f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
+            )
             return _to(call, CallState.FAILED, error_text=error)
         return _to(call, CallState.READY if idempotent else CallState.UNKNOWN)
 
@@ -163,14 +193,25 @@ def time_out(progress: Progress, tool_call_id: str, attempt: int, *, idempotent:
 
 
 def close(
-    progress: Progress, tool_call_id: str, state: CallState, *, output: Any = None, error_text: str = ""
+    progress: Progress,
+    tool_call_id: str,
+    state: CallState,
+    *,
+    output: Any = None,
+    error_text: str = "",
 ) -> Progress:
-    """A call ends in this state."""
-    return _one_call(progress, tool_call_id, lambda call: _to(call, state, output=output, error_text=error_text))
+    """End a call in this state."""
+    return _one_call(
+        progress,
+        tool_call_id,
+        lambda call: _to(call, state, output=output, error_text=error_text),
+    )
 
 
-def ask(progress: Progress, requests: Mapping[str, str], approvals: Collection[str]) -> Progress:
-    """People are asked about calls. `requests` holds request ids by toolCallId; those in `approvals` ask for approval."""
+def ask(
+    progress: Progress, requests: Mapping[str, str], approvals: Collection[str]
+) -> Progress:
+    """Ask people about calls. `requests` holds request ids by toolCallId; those in `approvals` ask for approval."""
 
     def add_request(call: CallView) -> CallView:
         request_id = requests.get(call.tool_call_id)
@@ -179,53 +220,73 @@ def ask(progress: Progress, requests: Mapping[str, str], approvals: Collection[s
         if call.state == CallState.UNKNOWN:
             return replace(call, recovery_id=request_id)
         return replace(
-            call, request_id=request_id, approval_id=request_id if call.tool_call_id in approvals else call.approval_id
+            call,
+            request_id=request_id,
+            approval_id=request_id
+            if call.tool_call_id in approvals
+            else call.approval_id,
         )
 
     return _each_call(progress, add_request)
 
 
 def approve(progress: Progress, tool_call_id: str) -> Progress:
-    """A person has approved that a call runs, or that it runs again."""
+    """Apply a person's approval that a call runs, or that it runs again."""
     return _one_call(progress, tool_call_id, lambda call: _to(call, CallState.READY))
 
 
 def approve_unasked(
-    progress: Progress, tool_call_id: str, approved_digest: str, digest_salt: str | None, *, by_rule: bool
+    progress: Progress,
+    tool_call_id: str,
+    approved_digest: str,
+    digest_salt: str | None,
+    *,
+    by_rule: bool,
 ) -> Progress:
-    """A grant or a rule has approved a call as its request was stored."""
+    """Apply an approval by a grant or a rule, given when the request was stored."""
 
     def approve_call(call: CallView) -> CallView:
         decided = replace(call, approved=True, decided=True, by_rule=by_rule)
-        decided = replace(decided, approved_digest=approved_digest, digest_salt=digest_salt)
+        decided = replace(
+            decided, approved_digest=approved_digest, digest_salt=digest_salt
+        )
         return _to(decided, CallState.READY)
 
     return _one_call(progress, tool_call_id, approve_call)
 
 
 def deny_unasked(progress: Progress, tool_call_id: str, reason: str) -> Progress:
-    """A rule has denied a call as its request was stored."""
+    """Apply a denial by a rule, given when the request was stored."""
 
     def deny_call(call: CallView) -> CallView:
-        decided = replace(call, approved=False, decided=True, reason=reason, by_rule=True)
+        decided = replace(
+            call, approved=False, decided=True, reason=reason, by_rule=True
+        )
         return _to(decided, CallState.DENIED, error_text=reason)
 
     return _one_call(progress, tool_call_id, deny_call)
 
 
 def delegate(progress: Progress, tool_call_id: str) -> Progress:
-    """A call that was started is carried out by a sub-agent."""
-    return _one_call(progress, tool_call_id, lambda call: _to(call, CallState.DELEGATED))
+    """Delegate a started call to a sub-agent, in whose chat other calls get ids."""
+    delegated = _one_call(
+        progress, tool_call_id, lambda call: _to(call, CallState.DELEGATED)
+    )
+    return replace(delegated, alone=False) if delegated.alone else delegated
 
 
 def cancel_open(progress: Progress, reason: str) -> Progress:
-    """The turn ends before its calls: each gets a result, because models refuse a history with a call without one."""
+    """End the turn before its calls: each gets a result, because models refuse a history with a call without one."""
 
     def cancel_call(call: CallView) -> CallView:
         if call.state in CLOSED:
             return call
         # The audit log has to say that the outcome is unknown.
-        was = CallState.UNKNOWN if call.state == CallState.EXECUTING else CallState(call.state)
+        was = (
+            CallState.UNKNOWN
+            if call.state == CallState.EXECUTING
+            else CallState(call.state)
+        )
         error = OUTCOME_UNKNOWN if was == CallState.UNKNOWN else reason
         return _to(replace(call, state=was), CallState.CANCELLED, error_text=error)
 
@@ -237,12 +298,17 @@ def _to(call: CallView, state: CallState, **fields: Any) -> CallView:
     return replace(call, state=state, **fields)
 
 
-def _one_call(progress: Progress, tool_call_id: str, change: Callable[[CallView], CallView]) -> Progress:
-    return _each_call(progress, lambda call: change(call) if call.tool_call_id == tool_call_id else call)
+def _one_call(
+    progress: Progress, tool_call_id: str, change: Callable[[CallView], CallView]
+) -> Progress:
+    return _each_call(
+        progress,
+        lambda call: change(call) if call.tool_call_id == tool_call_id else call,
+    )
 
 
 def _each_call(progress: Progress, change: Callable[[CallView], CallView]) -> Progress:
-    """Return the progress with each call of the last step as `change` makes it."""
+    """Return the progress with `change` applied to each call of the last step."""
     if not progress.calls:
         return progress
     last = progress.steps[-1]

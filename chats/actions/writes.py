@@ -1,25 +1,38 @@
-"""Writes that several actions share: stream events, messages, checkpoints, new turns, notifications."""
+"""Writes shared by several actions: stream events, messages, checkpoints, new turns, notifications.
+
+`store` is the only place that turns the difference of two values of a turn into rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from secrets import token_hex
 from typing import Any
 
 from django.db.models import BigAutoField, CharField
+from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.asking.digests import input_digest, salt_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import after_commit
+from approvals.json_types import JsonDict
 from approvals.models import Workflow
-from chats import checkpoints, doorbell, queue
+from approvals.models.actors import Signatory
+from approvals.outbound import outbox
+from approvals.record import audit
+from approvals.states import Door
+from chats import checkpoints, doorbell, queries
 from chats.actions import rows
-from chats.actions.locking import Locked, Recorded
+from chats.actions.locking import LockedTurn, Recorded
+from chats.actions.transitions import changes
 from chats.agent import events
+from chats.exceptions import LeaseLost
 from chats.models import Turn, TurnCheckpoint
 from chats.queries.projection import canonical_parts
-from chats.queries.values import StepView
-from chats.states import CheckpointKind, FinishReason
+from chats.queries.values import CallView, StepView
+from chats.states import CLOSED, CallState, CheckpointKind, FinishReason
 
 
 def lock_workflow(turn: Turn) -> Workflow | None:
@@ -27,23 +40,36 @@ def lock_workflow(turn: Turn) -> Workflow | None:
     return desk.lock_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
 
 
-def number_events(next_seq: int, step: int, unnumbered: Sequence[events.Event]) -> list[Recorded]:
+def number_events(
+    next_seq: int, step: int, unnumbered: Sequence[events.Event]
+) -> list[Recorded]:
     """Return events of a step with their positions, from `next_seq` on."""
-    return [Recorded(next_seq + offset, step, event) for offset, event in enumerate(unnumbered)]
+    return [
+        Recorded(next_seq + offset, step, event)
+        for offset, event in enumerate(unnumbered)
+    ]
 
 
-def write_events(locked: Locked, recorded: Sequence[Recorded]) -> None:
+def write_events(locked: LockedTurn, recorded: Sequence[Recorded]) -> None:
     """Store the events that are not in the database yet.
 
-    `recorded` is everything since the runner's last synchronous commit. A crash of the database loses only the end of what
-    was committed asynchronously, so the missing events are those after the last stored one.
+    `recorded` is everything since the runner's last synchronous commit. A database crash loses only the latest asynchronous
+    commits, so the missing events are those after the last stored one.
     """
     turn = locked.turn
-    stored: list[dict[str, Any]] = []
+    stored: list[JsonDict] = []
     for pieces in _by_row(item for item in recorded if item.seq > locked.last_seq):
         chunk = events.pieces_to_json([item.event for item in pieces])
         last = pieces[-1]
-        stored.append({"turn_id": turn.pk, "seq": last.seq, "attempt": turn.attempt, "step": last.step, "chunk": chunk})
+        stored.append(
+            {
+                "turn_id": turn.pk,
+                "seq": last.seq,
+                "attempt": turn.attempt,
+                "step": last.step,
+                "chunk": chunk,
+            }
+        )
     if stored:
         rows.EVENT.rows(stored)
 
@@ -64,37 +90,44 @@ def _by_row(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
         yield pieces
 
 
-def store_message(turn: Turn, parts: list[dict[str, Any]], metadata: dict[str, Any]) -> None:
-    """Store the message of a turn that ends. Until then its parts are not stored, because each write would copy them all."""
+def store_message(turn: Turn, parts: list[JsonDict], metadata: JsonDict) -> None:
+    """Store the message of an ended turn. Until then its parts are not stored, because each write would copy them all."""
     named = {"chat": turn.chat_id, "named": turn.message_id}
     if parts and not rows.STORE_MESSAGE.run(**named, parts=parts, metadata=metadata):
         rows.MESSAGE.row(
-            chat_id=turn.chat_id, message_id=turn.message_id, role="assistant", parts=parts, metadata=metadata
+            chat_id=turn.chat_id,
+            message_id=turn.message_id,
+            role="assistant",
+            parts=parts,
+            metadata=metadata,
         )
 
 
 def write_checkpoint(
     turn: Turn,
-    parts: list[dict[str, Any]],
+    parts: list[JsonDict],
     kind: CheckpointKind,
     reason: FinishReason,
     *,
     steps: Sequence[StepView] = (),
     is_first: bool = False,
-) -> None:
-    """Store the message's parts as the turn's next checkpoint; `is_first` says that it is known to have none.
+    last: checkpoints.Last | None = None,
+) -> checkpoints.Last:
+    """Store the message's parts as the turn's next checkpoint, and return it; `is_first`: it is known to have none.
 
-    `steps` are those of which a runner may know the canonical form already.
+    `last` is the one before, if known. `steps` are those whose canonical form a runner may already know.
     """
-    last = None if is_first else _LAST_CHECKPOINT.first(chat=turn.chat_id, message=turn.message_id)
-    kept, tail = _since(last, parts)
+    if last is None and not is_first:
+        last = _last_checkpoint(turn)
+    kept, tail = _since(turn, last, parts)
+    ordinal = 0 if last is None else last.ordinal + 1
     salt = token_hex(16)
     rows.CHECKPOINT.row(
         chat_pk=turn.chat_id,
         turn_pk=turn.pk,
         run_id=turn.run_id,
         message_id=turn.message_id,
-        ordinal=0 if last is None else last.ordinal + 1,
+        ordinal=ordinal,
         kind=kind,
         finish_reason=reason,
         stopped=turn.stopped,
@@ -104,24 +137,42 @@ def write_checkpoint(
         digest=checkpoints.digest_of(parts, canonical_parts(steps), salt=salt),
         digest_salt=salt,
     )
+    return checkpoints.Last(ordinal, kept, tail)
 
 
-_LAST_CHECKPOINT: Prepared[TurnCheckpoint] = Prepared(
-    lambda: TurnCheckpoint.objects.filter(
-        chat_pk=Parameter("chat", BigAutoField()), message_id=Parameter("message", CharField())
-    ).order_by("-ordinal")[:1]
+#: The last checkpoint of a message.
+_LAST_CHECKPOINT: Prepared[Any] = Prepared(
+    lambda: (
+        TurnCheckpoint.objects.filter(
+            chat_pk=Parameter("chat", BigAutoField()),
+            message_id=Parameter("message", CharField()),
+        )
+        .order_by("-ordinal")
+        .values_list("ordinal", "kept", "tail")[:1]
+    )
 )
 
 
-def _since(last: TurnCheckpoint | None, parts: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
-    """Return what differs from the previous checkpoint. Earlier ones are read only if its step was asked about twice."""
+def _last_checkpoint(turn: Turn) -> checkpoints.Last | None:
+    row = _LAST_CHECKPOINT.first(chat=turn.chat_id, message=turn.message_id)
+    return None if row is None else checkpoints.Last(*row)
+
+
+def _since(
+    turn: Turn, last: checkpoints.Last | None, parts: checkpoints.Parts
+) -> tuple[int, checkpoints.Parts]:
+    """Return the difference from the previous checkpoint. Earlier ones are read only if its step was asked about twice."""
     if last is None:
         return 0, parts
     settled = checkpoints.settled(last)
     if settled is None:
-        every = TurnCheckpoint.objects.filter(chat_pk=last.chat_pk, message_id=last.message_id).order_by("ordinal")
+        every = TurnCheckpoint.objects.filter(
+            chat_pk=turn.chat_id, message_id=turn.message_id
+        ).order_by("ordinal")
         return checkpoints.difference(checkpoints.fold(every), parts)
-    kept, tail = checkpoints.difference(last.tail[settled - last.kept :], parts[settled:])
+    kept, tail = checkpoints.difference(
+        last.tail[settled - last.kept :], parts[settled:]
+    )
     return settled + kept, tail
 
 
@@ -132,7 +183,7 @@ def rest(turn: Turn) -> None:
 
 
 def notify_after_commit(chat_pk: int) -> None:
-    """Notify the chat's pages once the open transaction is committed."""
+    """Notify the chat's pages after the commit."""
     after_commit(doorbell.notify_chat, chat_pk)
 
 
@@ -144,8 +195,170 @@ def notify_all_after_commit(turn: Turn) -> None:
 
 
 def queue_turn(turn_id: int) -> None:
-    """Have a queued turn run once the open transaction is committed."""
-    if queue.in_use():
-        queue.put(turn_id)
+    """Have a queued turn run after the commit."""
+    if doorbell.has_workers():
+        doorbell.enqueue(turn_id)
     else:
         after_commit(doorbell.notify_queued, turn_id)
+
+
+RUNNER = Door.SYSTEM.value
+#: The person who closed a call, and the channel (`via`).
+Signed = tuple[Signatory | None, str]
+BY_RUNNER: Signed = (None, RUNNER)
+
+
+def store(locked: LockedTurn, signed: Mapping[str, Signed] | None = None) -> None:
+    """Write the changes of a locked turn: its new steps, its calls, and the audit entry of each result.
+
+    `signed` has, by toolCallId, the people who closed calls that the turn's runner did not. A caller that also asks people has
+    locked the workflow.
+    """
+    turn = locked.turn
+    difference = changes(locked.stored, locked.progress)
+    for index, step in enumerate(difference.steps, difference.first):
+        _add_step(locked, index, step)
+    for call in difference.calls:
+        _change_call(turn, call)
+    locked.stored = locked.progress
+    for call in difference.closed:
+        by, via = (signed or {}).get(call.tool_call_id, BY_RUNNER)
+        record_result(locked, call, actor=by, via=via)
+
+
+def _add_step(locked: LockedTurn, index: int, step: StepView) -> None:
+    turn = locked.turn
+    row = rows.STEP.row(
+        turn_id=turn.pk,
+        index=index,
+        blocks=step.blocks,
+        provider=step.provider,
+        model=step.model,
+        stop_reason=step.stop_reason,
+        stop_details=step.stop_details,
+        prefix=step.prefix,
+        usage=step.usage,
+        answered_by=step.answered_by,
+        # Not the time of this write: the requests about its calls are stored before it.
+        created_at=locked.at,
+    )
+    assert row is not None
+    if index == 0 and step.is_shown:
+        rows.MESSAGE.row(
+            chat_id=turn.chat_id, message_id=turn.message_id, role="assistant", parts=[]
+        )
+    named = {"chat_id": turn.chat_id, "turn_id": turn.pk, "step_id": row[0]}
+    if step.calls:
+        rows.CALL.rows([named | _new_call(call, locked.at) for call in step.calls])
+
+
+def _new_call(call: CallView, at: datetime) -> JsonDict:
+    columns = _state_of(call)
+    return {
+        "tool_call_id": call.tool_call_id,
+        "name": call.name,
+        "input": call.input,
+        "approval_id": columns.pop("approval"),
+        "recovery_id": columns.pop("recovery"),
+        **columns,
+        "started_at": at if call.attempt else None,
+        "finished_at": at if call.state in CLOSED else None,
+    }
+
+
+def _change_call(turn: Turn, call: CallView) -> None:
+    """Store a changed call. Raise LeaseLost if its row was closed after the turn was read."""
+    columns = {"chat": turn.chat_id, "tool_call_id": call.tool_call_id} | _state_of(
+        call
+    )
+    match call.state:
+        case CallState.EXECUTING | CallState.DELEGATED:
+            changed = rows.START_CALL.run(**columns, started_at=timezone.now())
+        case CallState.READY if not call.attempt:
+            # Its runner released it before it ran.
+            changed = rows.START_CALL.run(**columns, started_at=None)
+        case _ if call.state in CLOSED:
+            changed = rows.CLOSE_CALL.run(**columns, finished_at=timezone.now())
+        case _:
+            changed = rows.CHANGE_CALL.run(**columns)
+    if not changed:
+        raise LeaseLost(
+            f"call {call.tool_call_id} of turn {turn.pk} was closed by a process that does not count its changes"
+        )
+
+
+def _state_of(call: CallView) -> JsonDict:
+    """Return the columns of a call that change."""
+    return {
+        "state": call.state,
+        "attempt": call.attempt,
+        "approval": call.request_id or None,
+        "recovery": call.recovery_id or None,
+        "output": call.output,
+        "error_text": call.error_text,
+        "executed_digest": call.executed_digest,
+    }
+
+
+def unasked_salt(turn: Turn, call: CallView) -> str:
+    """Return the salt in the digests of a call that was never asked about, so that no request defines its secrets."""
+    return salt_of(f"call {turn.chat_id} {call.tool_call_id}")
+
+
+def record_result(
+    locked: LockedTurn, call: CallView, *, actor: Signatory | None, via: str
+) -> None:
+    """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
+    turn = locked.turn
+    request = queries.request_of(call)
+    digest = (
+        input_digest(call.input, salt=unasked_salt(turn, call))
+        if request is None
+        else request.input_digest
+    )
+    result = desk.ToolResult(
+        state=call.state,
+        input=call.input,
+        input_digest=digest,
+        executed_digest=call.executed_digest,
+        output=call.output,
+        error_text=call.error_text,
+        executions=call.attempt,
+    )
+    event = _event_data(turn) | {"tool_name": call.name}
+    subject = audit_subject(turn, call)
+    desk.record_tool_result(
+        result, subject, event=event, actor=actor, via=via, request=request
+    )
+
+
+def enqueue_event(event: str, locked: LockedTurn, data: JsonDict) -> None:
+    """Put an event of a locked turn into the outbox."""
+    turn = locked.turn
+    stream = outbox.stream_of(turn.chat.scope, str(turn.top.run_id))
+    outbox.enqueue(
+        event, stream=stream, data=_event_data(turn) | data, heard=locked.heard
+    )
+
+
+def _event_data(turn: Turn) -> JsonDict:
+    """Return the data that all events of a turn have."""
+    return {
+        "run_id": str(turn.top.run_id),
+        "thread_id": turn.top.chat.public_id,
+        "agent": turn.agent,
+        "message_id": turn.message_id,
+    }
+
+
+def audit_subject(turn: Turn, call: CallView | None = None) -> audit.Subject:
+    """Return the subject of an audit entry about a turn, or about one of its calls."""
+    return audit.Subject(
+        scope=turn.chat.scope,
+        run_id=str(turn.top.run_id),
+        request_id=call.request_id or None if call is not None else None,
+        thread_id=turn.top.chat.public_id,
+        agent=turn.agent,
+        tool_name=call.name if call is not None else "",
+        tool_call_id=call.tool_call_id if call is not None else "",
+    )

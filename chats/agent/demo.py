@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from approvals.json_types import JsonDict
 from chats.agent.agent import Agent
 from chats.agent.interactive import ask_human, ask_user
 from chats.agent.script import Conversation, Say, Use
@@ -16,9 +17,15 @@ PAYMENT_SECONDS = 3600
 
 
 @tool(idempotent=True, timeout=10)
-def getWeather(city: Annotated[str, Field(min_length=1, max_length=100)]) -> dict[str, Any]:
+def getWeather(
+    city: Annotated[str, Field(min_length=1, max_length=100)],
+) -> JsonDict:
     """Today's weather in a city."""
-    return {"city": city, "temperature": 12 + len(city) % 10, "sky": ("clear", "cloudy", "rain")[len(city) % 3]}
+    return {
+        "city": city,
+        "temperature": 12 + len(city) % 10,
+        "sky": ("clear", "cloudy", "rain")[len(city) % 3],
+    }
 
 
 @tool(needs_approval=lambda value: value["amount"] >= REFUND_LIMIT, priority="high")
@@ -26,9 +33,14 @@ def issueRefund(
     amount: Annotated[float, Field(gt=0, le=100_000)],
     orderId: Annotated[str, Field(min_length=1, max_length=50)],
     context: ToolContext,
-) -> dict[str, Any]:
+) -> JsonDict:
     """Pay money back for an order. From 100 euros upwards a person has to approve it."""
-    return {"orderId": orderId, "amount": amount, "status": "refunded", "executions": context.executions}
+    return {
+        "orderId": orderId,
+        "amount": amount,
+        "status": "refunded",
+        "executions": context.executions,
+    }
 
 
 class Transaction(BaseModel):
@@ -41,15 +53,17 @@ class Transaction(BaseModel):
 
 
 @tool(needs_approval=True, priority="high", deadline=PAYMENT_SECONDS)
-def sendPayment(transactionDetails: Transaction) -> dict[str, Any]:
+def sendPayment(transactionDetails: Transaction) -> JsonDict:
     """Send money from the shop's account. A person has to approve it within an hour."""
     return {"status": "sent", **transactionDetails.model_dump()}
 
 
 @tool(idempotent=True)
-def lookUpInvoice(number: str) -> dict[str, Any]:
+def lookUpInvoice(number: str) -> JsonDict:
     """An invoice by its number. The demo's archive is always down."""
-    raise ToolError(f"The archive does not answer, so invoice {number} cannot be read. Try again later.")
+    raise ToolError(
+        f"The archive does not answer, so invoice {number} cannot be read. Try again later."
+    )
 
 
 cashier = Agent(
@@ -91,7 +105,11 @@ SHIPPING = {
 }
 EXTRAS = {
     "question": "What should we add?",
-    "options": [{"label": "Gift wrap"}, {"label": "Greeting card"}, {"label": "Nothing"}],
+    "options": [
+        {"label": "Gift wrap"},
+        {"label": "Greeting card"},
+        {"label": "Nothing"},
+    ],
     "multiSelect": True,
     "fieldName": "extras",
 }
@@ -119,7 +137,13 @@ SCRIPT = (
                 Say("I will transfer 1000 euros to John Doe once someone approves it."),
                 Use(
                     "sendPayment",
-                    {"transactionDetails": {"amount": 1000, "recipient": "John Doe", "type": "transfer"}},
+                    {
+                        "transactionDetails": {
+                            "amount": 1000,
+                            "recipient": "John Doe",
+                            "type": "transfer",
+                        }
+                    },
                 ),
             ],
             [Say("The payment is settled: {answers}")],
@@ -149,7 +173,11 @@ SCRIPT = (
     Conversation(
         r"^\s*ask parallel\b",
         [
-            [Say("Two questions at once."), Use("askUser", SHIPPING), Use("askUser", EXTRAS)],
+            [
+                Say("Two questions at once."),
+                Use("askUser", SHIPPING),
+                Use("askUser", EXTRAS),
+            ],
             [Say("Thank you. You said: {answers}.")],
         ],
         example="ask parallel",
@@ -166,7 +194,9 @@ SCRIPT = (
         r"^\s*ask mixed\b",
         [
             [
-                Say("I look up the weather, ask you, and propose a refund, all at once."),
+                Say(
+                    "I look up the weather, ask you, and propose a refund, all at once."
+                ),
                 Use("getWeather", {"city": "Hamburg"}),
                 Use("askUser", SHIPPING),
                 Use("issueRefund", {"amount": 240, "orderId": "A-2002"}),
@@ -185,8 +215,15 @@ SCRIPT = (
                     {
                         "question": "A customer wants to cancel after the parcel was sent. What should I tell them?",
                         "priority": "high",
-                        "suggestions": ["Offer a free return", "Ask them to refuse the parcel"],
-                        "context": {"customer": "Jane Doe", "orderId": "A-3003", "sent": "yesterday"},
+                        "suggestions": [
+                            "Offer a free return",
+                            "Ask them to refuse the parcel",
+                        ],
+                        "context": {
+                            "customer": "Jane Doe",
+                            "orderId": "A-3003",
+                            "sent": "yesterday",
+                        },
                     },
                 ),
             ],
@@ -237,7 +274,13 @@ SCRIPT = (
     Conversation(r"^\s*slow\b", [[Say(LONG, pause=0.05)]], example="slow"),
     Conversation(
         r"^\s*(?:hello|hi|good (?:morning|evening|day))\b",
-        [[Say("Hello! I can look up the weather, refund an order, and ask people when I need them.")]],
+        [
+            [
+                Say(
+                    "Hello! I can look up the weather, refund an order, and ask people when I need them."
+                )
+            ]
+        ],
         example="hello",
     ),
 )
@@ -251,6 +294,14 @@ support = Agent(
         "by a person. "
         "Ask the user with askUser when something is unclear, and a colleague with askHuman when you may not decide."
     ),
-    tools=(getWeather, issueRefund, sendPayment, lookUpInvoice, ask_user, ask_human, cashier.as_tool()),
+    tools=(
+        getWeather,
+        issueRefund,
+        sendPayment,
+        lookUpInvoice,
+        ask_user,
+        ask_human,
+        cashier.as_tool(),
+    ),
     script=SCRIPT,
 )

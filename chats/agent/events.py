@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
+from approvals.json_types import JsonDict
+
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
@@ -82,21 +84,22 @@ class ToolInputInvalid:
 class ModelFinished:
     """The model's whole answer: content blocks in Anthropic's shape, exactly as returned."""
 
-    blocks: list[dict[str, Any]]
+    blocks: list[JsonDict]
     stop_reason: str
     model: str
     usage: dict[str, int] = field(default_factory=dict)
-    #: What the provider says of why the answer ended: `{}` if nothing, `{"reason": ...}` for the stop reason "unknown".
-    stop_details: dict[str, Any] = field(default_factory=dict)
-    #: What the provider has to know of this answer when it sends it back. Stored with the step, and opaque to others.
+    #: The provider's reason for the end of the answer: `{}` if none, `{"reason": ...}` for the stop reason "unknown".
+    stop_details: JsonDict = field(default_factory=dict)
+    #: The provider's own data about this answer, needed when it is sent back. Stored with the step, and opaque to others.
     prefix: str = ""
-    #: Who answered, as the provider says: `model` (that asked for may be an alias), `message_id`, `request_id`, `service_tier`.
+    #: The origin of the answer, as reported: `model` (the requested one may be an alias), `message_id`, `request_id`,
+    #: `service_tier`.
     answered_by: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerMetered:
-    """What is known of an answer to `model` so far, as in `ModelFinished`. It is what is kept of one that is never finished."""
+    """The data about an answer to `model` so far, as in `ModelFinished`. It is kept for an answer that never finishes."""
 
     model: str
     usage: dict[str, int]
@@ -105,7 +108,7 @@ class AnswerMetered:
 
 @dataclass(frozen=True, slots=True)
 class ModelSilent:
-    """Nothing of an answer has come for `seconds`, and try `attempt` of `attempts` is under way. Before any output."""
+    """No output of an answer for `seconds`, during try `attempt` of `attempts`. Sent only before any output."""
 
     attempt: int
     attempts: int
@@ -114,16 +117,16 @@ class ModelSilent:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRemarked:
-    """Something is said of an answer beside its words: see `chats.queries.remarks`."""
+    """A remark on an answer besides its text: see `chats.queries.values`."""
 
-    remark: dict[str, Any]
+    remark: JsonDict
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFound:
     """An answer cites a source, or has the result of a tool that its provider ran: a part of `chats.queries.sources`."""
 
-    part: dict[str, Any]
+    part: JsonDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +162,21 @@ class StepEnded:
 
 @dataclass(frozen=True, slots=True)
 class TurnPaused:
-    """People were asked; the turn goes on when they have answered."""
+    """People were asked; the turn continues when they have answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
     finish_reason: str
     stopped: bool = False
-    #: What clients are told about the message: `chats.queries.usage.message_metadata`.
-    metadata: dict[str, Any] = field(default_factory=dict)
+    #: The message's metadata for clients: `chats.queries.usage.message_metadata`.
+    metadata: JsonDict = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
     error_text: str
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: JsonDict = field(default_factory=dict)
 
 
 Event = (
@@ -232,24 +235,30 @@ _TYPES: dict[str, type[Any]] = {
 }
 
 
-#: An answer has begun with any of these.
-FIRST_WORDS = (TextStarted, TextDelta, ReasoningStarted, ReasoningDelta, ToolInputStarted, TurnFailed)
+#: Each of these means that an answer has begun.
+FIRST_WORDS = (
+    TextStarted,
+    TextDelta,
+    ReasoningStarted,
+    ReasoningDelta,
+    ToolInputStarted,
+    TurnFailed,
+)
 PIECES = (TextDelta, ReasoningDelta, ToolInputDelta)
-#: In a row that holds several pieces of a text: the places in it at which they end.
+#: In a row with several pieces of a text: the offsets at which they end.
 ENDS = "ends"
 
 
-def to_json(event: Event) -> dict[str, Any]:
+def to_json(event: Event) -> JsonDict:
     """Return the event as stored in `TurnEvent.chunk`: its fields, and its class name under `event`."""
-    stored = {"event": type(event).__name__, **{name: getattr(event, name) for name in event.__dataclass_fields__}}
-    if stored.get("votes") is False:
-        # Processes of an earlier version do not know this field: as long as no one votes, they can read the event.
-        del stored["votes"]
-    return stored
+    return {
+        "event": type(event).__name__,
+        **{name: getattr(event, name) for name in event.__dataclass_fields__},
+    }
 
 
-def from_json(stored: dict[str, Any]) -> Event:
-    """Return the event that `to_json` stored."""
+def from_json(stored: JsonDict) -> Event:
+    """Return the event stored by `to_json`."""
     fields = dict(stored)
     fields.pop(ENDS, None)
     event: Event = _TYPES[fields.pop("event")](**fields)
@@ -263,8 +272,8 @@ def is_piece_of(event: Event, other: Event) -> bool:
     return replace(event, text="") == replace(other, text="")
 
 
-def pieces_to_json(pieces: Sequence[Event]) -> dict[str, Any]:
-    """Return what is stored of events that follow each other: one event, or pieces of one text with where each ends."""
+def pieces_to_json(pieces: Sequence[Event]) -> JsonDict:
+    """Return the stored form of consecutive events: one event, or pieces of one text with their end offsets."""
     stored = to_json(pieces[0])
     if len(pieces) > 1:
         texts = [to_json(piece)["text"] for piece in pieces]
@@ -272,9 +281,12 @@ def pieces_to_json(pieces: Sequence[Event]) -> dict[str, Any]:
     return stored
 
 
-def pieces_from_json(stored: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return each event that `pieces_to_json` stored, as `to_json` would store it."""
+def pieces_from_json(stored: JsonDict) -> list[JsonDict]:
+    """Return each event stored by `pieces_to_json`, in the form of `to_json`."""
     if ENDS not in stored:
         return [stored]
     whole = {name: value for name, value in stored.items() if name != ENDS}
-    return [whole | {"text": stored["text"][begin:end]} for begin, end in pairwise([0, *stored[ENDS]])]
+    return [
+        whole | {"text": stored["text"][begin:end]}
+        for begin, end in pairwise([0, *stored[ENDS]])
+    ]

@@ -10,7 +10,7 @@ from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.text.translatable import Count
 
 MAX_BYTES = 10_000
-#: Arguments that requests have already, with the field of the agent that sets each; "" for those that Pausepoint sets.
+#: Arguments that requests already have, with the agent's field that sets each; "" for those set by Pausepoint.
 OWN = {
     "model": "model",
     "max_tokens": "max_tokens",
@@ -48,7 +48,7 @@ BREAKING = {
     "fallback_credit_token": "it belongs to a single refusal",
     "n": "there would be several answers",
 }
-#: The argument that names beta features of the API; they are sent as a header.
+#: The argument with the names of beta features of the API; they are sent as a header.
 BETAS = "betas"
 MAX_BETAS = 10
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -56,24 +56,38 @@ _BETA = re.compile(r"[a-z0-9][a-z0-9-]{2,63}")
 
 
 def check_extra(extra: Any) -> None:
-    """Refuse arguments that cannot be passed through. ValueError, which says why."""
+    """Refuse arguments that cannot be passed through. Raise ValueError with the reason."""
     if not isinstance(extra, Mapping):
         raise ValueError("extra is a dictionary of arguments of the provider's API")
     for name in extra:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ValueError(f"extra: {name!r} is no name of an argument")
         if name in OWN:
-            why = f"set the agent's {OWN[name]} instead" if OWN[name] else "Pausepoint sets it"
+            why = (
+                f"set the agent's {OWN[name]} instead"
+                if OWN[name]
+                else "Pausepoint sets it"
+            )
             raise ValueError(f"extra: {name} cannot be passed through; {why}")
         if name in BREAKING:
-            raise ValueError(f"extra: {name} cannot be passed through, because {BREAKING[name]}")
+            raise ValueError(
+                f"extra: {name} cannot be passed through, because {BREAKING[name]}"
+            )
     betas = extra.get(BETAS, [])
-    if not isinstance(betas, list) or len(betas) > MAX_BETAS or not all(map(_is_beta, betas)):
-        raise ValueError(f"extra: {BETAS} is a list of at most {MAX_BETAS} names such as fast-mode-2026-02-01")
+    if (
+        not isinstance(betas, list)
+        or len(betas) > MAX_BETAS
+        or not all(map(_is_beta, betas))
+    ):
+        raise ValueError(
+            f"extra: {BETAS} is a list of at most {MAX_BETAS} names such as fast-mode-2026-02-01"
+        )
     try:
         canonical(dict(extra), max_bytes=MAX_BYTES)
     except (NotCanonical, RecursionError) as error:
-        raise ValueError(f"extra is JSON of at most {Count(MAX_BYTES)} bytes: {error}") from error
+        raise ValueError(
+            f"extra is JSON of at most {Count(MAX_BYTES)} bytes: {error}"
+        ) from error
 
 
 def _is_beta(value: Any) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from approvals.asking.titles import title_and_message
-from chats.agent.tools import Answer, Question, Tool
+from approvals.json_types import JsonDict
+from chats.agent.tools import Question, QuestionAnswer, Tool
 
 
 class Option(BaseModel):
@@ -31,7 +32,7 @@ class AskHuman(BaseModel):
     """AgentForge's `ask-human` input. `timeout` is in ms; 0 waits for ever."""
 
     question: Annotated[str, Field(min_length=1, max_length=20_000)]
-    context: dict[str, Any] | None = None
+    context: JsonDict | None = None
     priority: Literal["low", "normal", "high", "critical"] = "normal"
     timeout: Annotated[float, Field(ge=0)] = 0
     defaultResponse: str | None = None
@@ -64,7 +65,7 @@ def _ask_human(value: AskHuman) -> Question:
     )
 
 
-def _human_answer(answer: Answer) -> dict[str, Any]:
+def _human_answer(answer: QuestionAnswer) -> JsonDict:
     return {
         "response": answer.value,
         "metadata": {

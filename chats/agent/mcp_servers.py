@@ -19,9 +19,9 @@ class McpServer:
     """A remote MCP server that the model's provider connects to.
 
     The provider calls its tools within an answer, so no one can be asked about a call: either the server as a whole
-    `needs_approval`, as a `ServerTool` may, or `runs_without_approval` says that its `tools` may be called with any input.
-    Only the listed tools can be called, whatever the server offers. `token` is the server's OAuth token, or a quick function
-    that returns the one that is valid now; it is sent to the model's provider, and stored and logged nowhere.
+    `needs_approval`, like a `ServerTool`, or `runs_without_approval` means that its `tools` may be called with any input. Only
+    the listed tools can be called. `token` is the server's OAuth token, or a quick function that returns the valid one; it is
+    sent to the model's provider, and stored and logged nowhere.
     """
 
     name: str
@@ -35,11 +35,21 @@ class McpServer:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"MCP server {self.name!r}: the name has 1 to 64 letters, digits, _ and -")
+            raise ValueError(
+                f"MCP server {self.name!r}: the name has 1 to 64 letters, digits, _ and -"
+            )
         if not _is_https(self.url):
-            raise ValueError(f"MCP server {self.name}: the url begins with https:// and has no user name")
-        if isinstance(self.tools, str) or not self.tools or not all(map(_NAME_OF_TOOL.fullmatch, self.tools)):
-            raise ValueError(f"MCP server {self.name}: list the names of the tools that may be called")
+            raise ValueError(
+                f"MCP server {self.name}: the url begins with https:// and has no user name"
+            )
+        if (
+            isinstance(self.tools, str)
+            or not self.tools
+            or not all(map(_NAME_OF_TOOL.fullmatch, self.tools))
+        ):
+            raise ValueError(
+                f"MCP server {self.name}: list the names of the tools that may be called"
+            )
         if self.runs_without_approval == self.needs_approval:
             raise ValueError(
                 f"MCP server {self.name}: the model's provider calls its tools, so no one is asked about a call. Set "
@@ -48,19 +58,21 @@ class McpServer:
 
     @property
     def secret(self) -> str:
-        """The token that is valid now."""
+        """The currently valid token."""
         return self.token() if callable(self.token) else self.token
 
     @property
     def accepted(self) -> McpServer:
-        """This server as it is offered: a person has agreed to it, or no one had to."""
+        """This server for the model: a person has approved it, or no approval was needed."""
         return replace(self, needs_approval=False, runs_without_approval=True)
 
     @property
     def asking(self) -> Tool:
-        """The tool with which the model asks a person for the use of this server."""
+        """The tool with which the model asks a person for permission to use this server."""
         does = f"calls the tools {', '.join(self.tools)} of the MCP server at {urlsplit(self.url).hostname}"
-        return asking_tool(self.name, does, priority=self.priority, deadline=self.deadline)
+        return asking_tool(
+            self.name, does, priority=self.priority, deadline=self.deadline
+        )
 
 
 def _is_https(url: str) -> bool:

@@ -16,7 +16,7 @@ class UnknownAgent(TranslatableError, LookupError):
 
 @cache
 def load(paths: tuple[str, ...]) -> Mapping[str, Agent]:
-    """Return agents by name, in the order of their dotted paths. ImportError, TypeError."""
+    """Return agents by name, in the order of their dotted paths. Raise ImportError or TypeError."""
     agents: dict[str, Agent] = {}
     for path in paths:
         agent = _import(path)
@@ -33,12 +33,14 @@ def _with_sub_agents(paths: tuple[str, ...]) -> Mapping[str, Agent]:
     for path in paths:
         for agent in _import(path).family:
             if agents.setdefault(agent.name, agent) is not agent:
-                raise TypeError(f"{path}: two different agents are named {agent.name!r}")
+                raise TypeError(
+                    f"{path}: two different agents are named {agent.name!r}"
+                )
     return agents
 
 
 def get(paths: Sequence[str], name: str) -> Agent:
-    """Return a listed agent, or one that a listed agent has as a tool. UnknownAgent."""
+    """Return a listed agent, or a tool agent of one. Raise UnknownAgent."""
     agent = _with_sub_agents(tuple(paths)).get(name)
     if agent is None:
         raise UnknownAgent(gettext_noop("No agent is named %(name)r."), name=name)

@@ -1,12 +1,12 @@
-"""Scripts for the scripted provider: what it says, step by step, when a sentence matches.
+"""Scripts for the scripted provider: its answers, step by step, when a sentence matches.
 
     Conversation(r"refund order (?P<order>\\d+)", [
         [Say("Let me see."), Use("issueRefund", {"orderId": "{order}", "amount": 50})],
         [Say("Done: {results[0]}")],
     ])
 
-The first conversation whose pattern is found in the user's last message plays; case is ignored. Each inner list is one
-step, which plays when all results of the previous step are there. In texts and inputs, `{name}` is a group of the pattern,
+The first conversation whose pattern is found in the user's last message plays; case is ignored. Each inner list is one step,
+which plays when all results of the previous step are there. In texts and inputs, `{name}` is a group of the pattern,
 `{results[0]}` the first result of the previous step, and `{answers}` all of its results as text.
 """
 
@@ -17,10 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from approvals.json_types import JsonMapping
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Text, streamed word by word, with `pause` seconds between two words: None is the pace of the provider."""
+    """Text, streamed word by word, with `pause` seconds between two words; None means the provider's pace."""
 
     text: str
     pause: float | None = None
@@ -31,12 +33,12 @@ class Use:
     """A tool call. A whole-string `{name:number}` in the input becomes a number."""
 
     tool: str
-    input: Mapping[str, Any] = field(default_factory=dict)
+    input: JsonMapping = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What to play when `pattern` is found. The turn ends after the last step."""
+    """The steps to play when `pattern` is found. The turn ends after the last step."""
 
     pattern: str
     steps: Sequence[Sequence[Say | Use]]
@@ -46,17 +48,25 @@ class Conversation:
     def match(self, text: str) -> dict[str, str] | None:
         """Return the groups of the pattern in `text`; None if it is not found."""
         match = re.search(self.pattern, text, re.IGNORECASE)
-        return {name: value or "" for name, value in match.groupdict().items()} if match else None
+        return (
+            {name: value or "" for name, value in match.groupdict().items()}
+            if match
+            else None
+        )
 
 
-def fill(template: Any, values: Mapping[str, Any]) -> Any:
+def fill(template: Any, values: JsonMapping) -> Any:
     """Return a template with its `{placeholders}` replaced; unknown ones stay."""
     match template:
         case str():
             number = re.fullmatch(r"\{(\w+):number\}", template)
             if number:
                 return _number(str(values.get(number[1], "0")))
-            return re.sub(r"\{(\w+)(?:\[(\d+)\])?\}", lambda match: _value(match, values), template)
+            return re.sub(
+                r"\{(\w+)(?:\[(\d+)\])?\}",
+                lambda match: _value(match, values),
+                template,
+            )
         case Mapping():
             return {key: fill(item, values) for key, item in template.items()}
         case list() | tuple():
@@ -65,8 +75,9 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
             return template
 
 
-def _value(match: re.Match[str], values: Mapping[str, Any]) -> str:
-    name, index = match[1], match[2]
+def _value(match: re.Match[str], values: JsonMapping) -> str:
+    name = match[1]
+    index = match[2]
     if name not in values:
         return match[0]
     value = values[name]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chats.agent.tools import Tool
 
 CODE = "code_execution"
-#: What each of them does, for the people who are asked about it.
+#: Descriptions of the tools, for the people who are asked about them.
 DOES = {
     "web_search": "searches the web",
     "web_fetch": "reads web pages and PDFs",
@@ -28,7 +28,12 @@ class Need(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     reason: Annotated[
-        str, Field(min_length=1, max_length=2000, description="Why you need it, and what exactly you will do with it.")
+        str,
+        Field(
+            min_length=1,
+            max_length=2000,
+            description="Why you need it, and what exactly you will do with it.",
+        ),
     ]
 
 
@@ -37,8 +42,8 @@ class ServerTool:
     """A tool that the model's provider runs, as often as the model wants within an answer.
 
     `max_uses` limits its uses per answer of the model. A web tool reaches only the `allowed_domains`, or none of the
-    `blocked_domains`. One that `needs_approval` is not offered to the model: it gets the tool `asking` in its place, and
-    an approval of that offers the server tool for the rest of the turn. `priority` and `deadline` are those of the request.
+    `blocked_domains`. A tool that `needs_approval` is replaced for the model by the tool `asking`; approving a call of that
+    offers the server tool for the rest of the turn. `priority` and `deadline` are those of the request.
     """
 
     name: Literal["web_search", "web_fetch", "code_execution"]
@@ -51,27 +56,37 @@ class ServerTool:
 
     def __post_init__(self) -> None:
         if self.name not in DOES:
-            raise ValueError(f"server tool {self.name!r}: the name is one of {', '.join(DOES)}")
+            raise ValueError(
+                f"server tool {self.name!r}: the name is one of {', '.join(DOES)}"
+            )
         domains = [*self.allowed_domains, *self.blocked_domains]
         if self.name not in WEB and (self.max_uses is not None or domains):
-            raise ValueError(f"server tool {self.name}: it takes no max_uses and no domains")
+            raise ValueError(
+                f"server tool {self.name}: it takes no max_uses and no domains"
+            )
         if self.max_uses is not None and self.max_uses < 1:
             raise ValueError(f"server tool {self.name}: max_uses is at least 1")
         if self.allowed_domains and self.blocked_domains:
-            raise ValueError(f"server tool {self.name}: set allowed_domains or blocked_domains, not both")
+            raise ValueError(
+                f"server tool {self.name}: set allowed_domains or blocked_domains, not both"
+            )
         for domain in domains:
             match = _DOMAIN.fullmatch(domain)
             if match is None or (match["path"] and self.name == "web_fetch"):
-                raise ValueError(f"server tool {self.name}: {domain!r} is not a domain such as example.com")
+                raise ValueError(
+                    f"server tool {self.name}: {domain!r} is not a domain such as example.com"
+                )
 
     @property
     def asking(self) -> Tool:
-        """The tool with which the model asks a person for the use of this one."""
-        return asking_tool(self.name, DOES[self.name], priority=self.priority, deadline=self.deadline)
+        """The tool with which the model asks a person for permission to use this one."""
+        return asking_tool(
+            self.name, DOES[self.name], priority=self.priority, deadline=self.deadline
+        )
 
 
 def asking_tool(name: str, does: str, *, priority: str, deadline: float | None) -> Tool:
-    """Return the tool that asks a person whether something at the model's provider may be used, in words what it `does`."""
+    """Return a tool that asks a person for permission to use a provider feature; `does` describes it."""
     until = "until this message is answered"
 
     async def agree(**_: Any) -> str:

@@ -1,11 +1,11 @@
-"""Tools whose input models know by heart, and that our own functions run: a shell, a text editor and a memory.
+"""Tools that are built into models and run by our own functions: a shell, a text editor and a memory.
 
     @typed_tool(needs_approval=lambda value: value["command"] != "view")
     def notes(call: Memory) -> str: ...
 
-The type of the parameter says which of them it is. The API is told only the type, so what it takes is written down here:
-each call is checked against that before a person is asked and before anything runs. Unlike other tools they ask a person first
-unless they are told not to.
+The parameter's type selects the tool. The API is told only the type, so the tool's input is specified here: each call is checked
+against that before a person is asked and before anything runs. Unlike other tools they ask a person first unless configured
+otherwise.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any, ClassVar, Literal, Self, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from approvals.json_types import JsonDict
 from chats.agent.tools import DEFAULT_TIMEOUT, KNOWN_NAMES, Tool, ToolContext
 
-#: The fields that each command has to have, and those that it may have.
+#: Required and optional fields of each command.
 Commands = Mapping[str, tuple[frozenset[str], frozenset[str]]]
 #: A step out of a folder, also where a path is decoded once more.
 _CLIMBS = re.compile(r"(^|/)\.\.(/|$)|\\|%2e|%2f|%5c", re.IGNORECASE)
@@ -60,9 +61,17 @@ class _Files(BaseModel):
     @model_validator(mode="after")
     def _has_the_fields_of_its_command(self) -> Self:
         required, optional = self.commands[self.command]
-        # A form that a person changes sends each field, so one that is as if it were not given counts as such.
-        present = {name for name in self.model_fields_set if getattr(self, name) or name in required}
-        empty = {name for name in required if name.endswith("path") and not getattr(self, name)}
+        # An edited form sends each field, so an empty one counts as absent.
+        present = {
+            name
+            for name in self.model_fields_set
+            if getattr(self, name) or name in required
+        }
+        empty = {
+            name
+            for name in required
+            if name.endswith("path") and not getattr(self, name)
+        }
         if missing := (required - present) | empty:
             raise ValueError(f"the command needs {', '.join(sorted(missing))}")
         if beyond := present - required - optional - {"command"}:
@@ -113,7 +122,7 @@ TYPES: dict[type[BaseModel], Literal["bash", "text_editor", "memory"]] = {
     TextEditor: "text_editor",
     Memory: "memory",
 }
-#: What models are told that do not know the tool by heart, and people who are asked about a call.
+#: Descriptions for models without the built-in tool, and for people who are asked about a call.
 DOES = {
     "bash": "Run a command in a shell that keeps its state, or start the shell anew.",
     "text_editor": "View, create and edit text files.",
@@ -127,7 +136,7 @@ def typed_tool(function: Callable[..., Any]) -> Tool: ...
 def typed_tool(
     function: None = None,
     *,
-    needs_approval: bool | Callable[[dict[str, Any]], bool] = ...,
+    needs_approval: bool | Callable[[JsonDict], bool] = ...,
     idempotent: bool = ...,
     deferred: bool = ...,
     timeout: float = ...,
@@ -137,7 +146,7 @@ def typed_tool(
 def typed_tool(
     function: Any = None,
     *,
-    needs_approval: bool | Callable[[dict[str, Any]], bool] = True,
+    needs_approval: bool | Callable[[JsonDict], bool] = True,
     idempotent: bool = False,
     deferred: bool = False,
     timeout: float = DEFAULT_TIMEOUT,

@@ -1,4 +1,4 @@
-"""Files that were uploaded to the model's provider, which an agent names by their ids."""
+"""Files that were uploaded to the model's provider, which an agent refers to by id."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ class UploadedFile:
                 f"uploaded file {self.file_id!r}: the id begins with file_, as the provider's Files API returns it"
             )
         if self.use not in USES:
-            raise ValueError(f"uploaded file {self.file_id}: use is one of {', '.join(USES)}")
+            raise ValueError(
+                f"uploaded file {self.file_id}: use is one of {', '.join(USES)}"
+            )
         if self.title and self.use != "document":
-            raise ValueError(f"uploaded file {self.file_id}: only a document has a title")
+            raise ValueError(
+                f"uploaded file {self.file_id}: only a document has a title"
+            )

@@ -13,16 +13,18 @@ from procrastinate.jobs import Status
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
+from chats.doorbell import QUEUE, TASK
 from chats.engine.jobs import Jobs
-from chats.engine.leases import OWNER
-from chats.queue import QUEUE, TASK
+from chats.engine.ledger import OWNER
 
 logger = logging.getLogger(__name__)
 
 #: Seconds between two attempts while the database is away, and for running jobs when the worker stops.
-RETRY, SHUTDOWN = 1.0, 10.0
+RETRY = 1.0
+SHUTDOWN = 10.0
 #: Seconds between two searches for the jobs of dead workers, and without a heartbeat after which a worker is dead.
-CLEANUP, STALLED = 30.0, 30.0
+CLEANUP = 30.0
+STALLED = 30.0
 #: The queue's own connections, apart from Django's: one listens, the others fetch and finish jobs.
 CONNECTIONS = 4
 
@@ -38,7 +40,8 @@ async def take_turns(jobs: Jobs, *, at_once: int) -> None:
                 # Cancelled, it could not shut down cleanly because the database is away.
                 raise asyncio.CancelledError from error
             logger.warning(
-                "The queue of turns is unavailable (%s); trying again. The sweep finds turns meanwhile.", error
+                "The queue of turns is unavailable (%s); trying again. The sweep finds turns meanwhile.",
+                error,
             )
         await asyncio.sleep(RETRY)
 
@@ -68,12 +71,18 @@ async def _work(jobs: Jobs, at_once: int) -> None:
 
 def _connector() -> PsycopgConnector:
     django = connections["default"].get_connection_params()
-    parameters: dict[str, Any] = {key: django[key] for key in django.keys() - {"cursor_factory", "context"}}
+    parameters: dict[str, Any] = {
+        key: django[key] for key in django.keys() - {"cursor_factory", "context"}
+    }
     # A lost job does no harm, so its commit need not wait for the disk. A long lock wait must not end the worker.
     options = "-c synchronous_commit=off -c lock_timeout=30000"
     parameters["options"] = " ".join(filter(None, [parameters.get("options"), options]))
     return PsycopgConnector(
-        pool_factory=_pool, configure=_configure, kwargs=parameters, min_size=1, max_size=CONNECTIONS
+        pool_factory=_pool,
+        configure=_configure,
+        kwargs=parameters,
+        min_size=1,
+        max_size=CONNECTIONS,
     )
 
 
@@ -83,15 +92,17 @@ async def _configure(connection: AsyncConnection) -> None:
 
 
 def _pool(**arguments: Any) -> AsyncConnectionPool:
-    """Return a pool that does not test a connection before each use: `take_turns` begins again if one is broken."""
+    """Return a pool that does not test connections before use: `take_turns` starts over if one is broken."""
     return AsyncConnectionPool(**arguments | {"check": None})
 
 
 async def _remove_stalled_jobs(app: App) -> None:
-    """Remove the jobs of dead workers, again and again. The sweep finds their turns by the expired leases."""
+    """Remove the jobs of dead workers, repeatedly. The sweep finds their turns by the expired leases."""
     while True:
         with contextlib.suppress(Exception):
             await app.job_manager.prune_stalled_workers(STALLED)
-            for job in await app.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED):
+            for job in await app.job_manager.get_stalled_jobs(
+                queue=QUEUE, seconds_since_heartbeat=STALLED
+            ):
                 await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
         await asyncio.sleep(CLEANUP)

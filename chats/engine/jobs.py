@@ -1,45 +1,62 @@
-"""The turns that this process runs: one asyncio task each, on the loop of the server (embedded) or of a worker."""
+"""The turns that this process runs: one asyncio task each, on the loop of the server (embedded) or of a worker.
+
+`on_decided` resumes the turn of an ended request, here or through the queue.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
 import logging
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, UUIDField
 
 from approvals.db import pool
+from approvals.db.prepared import Parameter, Prepared
+from approvals.states import PROGRAMS, Door
 from chats import actions, doorbell
 from chats.actions.claiming import Begun
-from chats.engine import leases, runner
+from chats.engine import ledger, runner
+from chats.models import ToolCall
+from chats.states import TurnState
 
 logger = logging.getLogger(__name__)
 
-#: How long running turns may go on when the server stops, before they are handed over.
+#: How long running turns may continue when the server stops, before they are handed over.
 DRAIN_SECONDS = 5.0
 
 
 class Jobs:
     """The running turns of this process, at most `at_once` of them if given.
 
-    A turn keeps its place while it waits for its sub-agent. The sub-agent's turn starts without one, or both would wait for
-    each other for ever.
+    A turn keeps its place while it waits for its sub-agent. The sub-agent's turn starts without one; otherwise both would wait
+    for each other for ever.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, at_once: int | None = None) -> None:
-        self._loop, self._at_once = loop, at_once
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, at_once: int | None = None
+    ) -> None:
+        self._loop = loop
+        self._at_once = at_once
         self._place_free = asyncio.Event()
         self._running: dict[int, tuple[asyncio.Task[None], asyncio.Event]] = {}
         self._again: dict[int, Begun | None] = {}
         self._draining = False
 
     def count(self) -> int:
-        """Return how many turns run here."""
+        """The number of turns running here."""
         return len(self._running)
 
     def open(self) -> None:
         """Accept turns from now on."""
-        pool.submit(leases.free_dead_leases)
+        pool.submit(ledger.free_dead_leases)
         doorbell.set_handlers(
-            on_queued=self._on_queued, on_stop=self._on_stop, on_claimed=self._on_claimed, owner=leases.OWNER
+            on_queued=self._on_queued,
+            on_stop=self._on_stop,
+            on_claimed=self._on_claimed,
+            owner=ledger.OWNER,
         )
 
     async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
@@ -55,7 +72,7 @@ class Jobs:
             await asyncio.gather(*late, return_exceptions=True)
 
     def start(self, turn_id: int, begun: Begun | None = None) -> None:
-        """Run a turn; one that runs here already is started again when it is done. Call it on the loop's own thread.
+        """Run a turn; one that is already running here is started again when it is done. Call it on the loop's own thread.
 
         `begun` is the run of a turn that a thread of this process has claimed.
         """
@@ -67,7 +84,11 @@ class Jobs:
             self._again[turn_id] = begun or self._again.get(turn_id)
             return
         stop = asyncio.Event()
-        work = runner.advance(turn_id, stop) if begun is None else runner.go_on(begun, stop)
+        work = (
+            runner.advance(turn_id, stop)
+            if begun is None
+            else runner.go_on(begun, stop)
+        )
         # In a context of its own: inheriting a request's context would keep that request's thread and connection.
         task = self._loop.create_task(work, context=contextvars.Context())
         self._running[turn_id] = (task, stop)
@@ -93,7 +114,9 @@ class Jobs:
             # The sweep finds the turn once the database is back, as after a crash.
             pool.outage.record_failure(error)
         elif error is not None:
-            logger.error("Turn %s was dropped; the sweep will find it", turn_id, exc_info=error)
+            logger.error(
+                "Turn %s was dropped; the sweep will find it", turn_id, exc_info=error
+            )
         if turn_id in self._again:
             self.start(turn_id, self._again.pop(turn_id))
 
@@ -117,3 +140,31 @@ class Jobs:
     def _stop(self, turn_id: int) -> None:
         if turn_id in self._running:
             self._running[turn_id][1].set()
+
+
+_REQUEST = Parameter("request", UUIDField())
+#: The suspended turns whose calls made a request.
+_ASKED: Prepared[int] = Prepared(
+    lambda: ToolCall.objects.filter(
+        Q(approval=_REQUEST) | Q(recovery=_REQUEST), turn__state=TurnState.SUSPENDED
+    ).values_list("turn", flat=True)
+)
+
+
+def on_decided(
+    sender: object, *, request_id: UUID, source: str, via: str, **_: Any
+) -> None:
+    """Resume the turn whose request has ended, unless it waits for others.
+
+    `actions.take_answers` continues the answered turn itself. If a turn cannot be resumed now, because the database is away or
+    its row stays locked, the sweep resumes it.
+    """
+    if source in PROGRAMS or via == Door.AI_SDK:
+        return
+    try:
+        for turn_id in _ASKED.all(request=request_id):
+            # Requests cancelled with a stopped run arrive here too, before or after the expired one.
+            if via != Door.DEADLINE or not actions.halt_turn(turn_id):
+                actions.wake_turn(turn_id)
+    except pool.AWAY as error:
+        pool.record_failure(error)

@@ -1,6 +1,6 @@
-"""What one run of a turn knows and writes: its claim, and the events of its stream, numbered and published at once.
+"""The state of one run of a turn: its claim, and the events of its stream, numbered and published at once.
 
-Everything is stored through `commit`, one commit after the other, together with all events and results since the one before.
+Everything is stored through `commit`, one commit after the other, each with all events and results since the previous one.
 """
 
 from __future__ import annotations
@@ -8,10 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
 
 from approvals.db import pool
-from chats import actions, queue
+from chats import actions, doorbell
 from chats.actions.calling import Written
 from chats.actions.locking import Claim, Recorded
 from chats.actions.transitions import Transition
@@ -22,14 +28,14 @@ from chats.queries import Progress
 
 logger = logging.getLogger(__name__)
 
-#: Events are stored within FLUSH_EVERY seconds, or as soon as there are FLUSH_AT new ones. Followers do not wait for that:
-#: they read the rows only for events that they have missed.
+#: Events are stored within FLUSH_EVERY seconds, or as soon as there are FLUSH_AT new ones. Followers do not wait for that: they
+#: read the rows only for events that they have missed.
 FLUSH_EVERY = 0.25
 FLUSH_AT = 100
-#: Other processes get the first event at once, and those that follow in batches, one every SEND_EVERY seconds.
+#: Other processes get the first event at once, and later ones in batches, one every SEND_EVERY seconds.
 SEND_EVERY = 0.015
 
-#: Store these events, and perhaps further ones that are numbered from this `seq` on.
+#: Stores these events, and possibly further ones numbered from this `seq` on.
 Commit = Callable[[Claim, Sequence[Recorded], int], Written]
 
 
@@ -43,19 +49,19 @@ class Ledger:
 
     def __init__(self, claim: Claim, last_seq: int) -> None:
         self.step = 0
-        #: The runner's claim, with what it knows of the turn.
+        #: The runner's claim, with its knowledge of the turn.
         self.claim = claim
-        #: The toolCallIds whose results the stream reports, and of those whose tools this runner has begun.
+        #: The toolCallIds whose results the stream reports, and those whose tools this runner has begun.
         self.reported: set[str] = set()
         self.begun: set[str] = set()
         self._seq = self._stored = last_seq
-        #: Everything since the last synchronous commit; a database that crashes may lose what was stored after that.
+        #: Everything since the last synchronous commit; a database crash may lose later asynchronous ones.
         self._kept: list[Recorded] = []
         #: The transitions of the turn since the last commit.
         self._pending: list[Transition] = []
         #: (step, event) recorded while a commit is running, which may number events of its own.
         self._held: list[tuple[int, events.Event]] | None = None
-        #: The events that were not sent to other processes yet, and the number up to which they know them to be stored.
+        #: The events not yet sent to other processes, and the last number known to them to be stored.
         self._unsent: list[streams.Numbered] = []
         self._sent_stored = last_seq
         self._writing = asyncio.Lock()
@@ -86,7 +92,7 @@ class Ledger:
             self._number(self.step, event)
 
     def report(self, result: events.ToolSucceeded | events.ToolFailed) -> None:
-        """Record the result of a call, unless the stream reports it already."""
+        """Record the result of a call, unless the stream already reports it."""
         if result.tool_call_id not in self.reported:
             self.reported.add(result.tool_call_id)
             self.record(result)
@@ -97,12 +103,14 @@ class Ledger:
         self._stop_timer()
 
     async def commit(self, work: Commit) -> Written:
-        """Have `work` store everything in a synchronous commit, and publish the events that it has added."""
+        """Have `work` store everything in a synchronous commit, and publish the events that it added."""
         async with self._writing:
             self._held = []
             pending = len(self._pending)
             try:
-                written = await pool.run(work, self.claim, list(self._kept), self._seq + 1)
+                written = await pool.run(
+                    work, self.claim, list(self._kept), self._seq + 1
+                )
                 self._take_over(written, pending)
                 self._kept = []
                 self._stored = written.added[-1].seq if written.added else self._seq
@@ -110,14 +118,16 @@ class Ledger:
                 # Nothing is left to store.
                 self._stop_timer()
             finally:
-                held, self._held = self._held, None
+                held = self._held
+                self._held = None
                 for step, event in held:
                     self._number(step, event)
         return written
 
     def _take_over(self, written: Written, stored: int) -> None:
         """Take over the claim of a commit that has stored the first `stored` of the pending transitions."""
-        self.claim, self._pending = written.claim, self._pending[stored:]
+        self.claim = written.claim
+        self._pending = self._pending[stored:]
         for transition in self._pending:
             self.claim = self.claim.after(transition)
 
@@ -130,16 +140,16 @@ class Ledger:
         self._flush_later()
 
     def _publish(self, items: Sequence[Recorded] = ()) -> None:
-        """Give events to the followers in all processes, and say how far they are stored."""
+        """Give events to the followers in all processes, with the last stored number."""
         numbered = [(item.seq, item.event) for item in items]
         if items:
             self._seq = items[-1].seq
         streams.publish(self.claim.turn_id, numbered, stored=self._stored)
-        if not queue.in_use():
+        if not doorbell.has_workers():
             return
         self._unsent += numbered
         if rests_with(items):
-            # No event follows that could be sent together with these.
+            # No later event could be sent together with these.
             self._rests.set()
         if self._sender is None or self._sender.done():
             self._sender = asyncio.create_task(self._send())
@@ -147,8 +157,12 @@ class Ledger:
     async def _send(self) -> None:
         """Send new events to other processes, one message after the other, so that none overtakes another."""
         while self._unsent or self._sent_stored < self._stored:
-            sending, self._unsent, self._sent_stored = self._unsent, [], self._stored
-            await streams.send_to_others(self.claim.turn_id, sending, stored=self._stored)
+            sending = self._unsent
+            self._unsent = []
+            self._sent_stored = self._stored
+            await streams.send_to_others(
+                self.claim.turn_id, sending, stored=self._stored
+            )
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._rests.wait(), SEND_EVERY)
 
@@ -157,7 +171,9 @@ class Ledger:
         if self._seq - self._stored >= FLUSH_AT:
             self._flush_now()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_EVERY, self._flush_now)
+            self._timer = asyncio.get_running_loop().call_later(
+                FLUSH_EVERY, self._flush_now
+            )
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -176,7 +192,10 @@ class Ledger:
                 async with self._writing:
                     await self._flush()
             except LeaseLost:
-                logger.info("Turn %s belongs to another runner; this stream ends", self.claim.turn_id)
+                logger.info(
+                    "Turn %s belongs to another runner; this stream ends",
+                    self.claim.turn_id,
+                )
                 return
             except pool.AWAY:
                 if self._closed:
@@ -189,8 +208,92 @@ class Ledger:
     async def _flush(self) -> None:
         if self._is_stored():
             return
-        kept, last, pending = list(self._kept), self._seq, len(self._pending)
+        kept = list(self._kept)
+        last = self._seq
+        pending = len(self._pending)
         written = await pool.run(actions.store_progress, self.claim, kept)
         self._take_over(written, pending)
         self._stored = last
         self._publish()
+
+
+RENEW_EVERY = timedelta(seconds=5)
+
+
+def _host() -> str:
+    """Return a name of the process namespace: the host, and the container on it."""
+    with suppress(OSError):
+        return f"{socket.gethostname()}:{os.stat('/proc/self/ns/pid').st_ino}"
+    return socket.gethostname()
+
+
+def _start_of(pid: int | str) -> str:
+    """Return the start time of a process of this host, in ticks since boot; "" if there is none, or if unknown."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""
+
+
+HOST = _host()
+#: The name under which this process claims turns. Another process may get its number one day, but not with the same start.
+OWNER = f"{HOST}:{os.getpid()}:{_start_of('self')}"
+
+
+def free_dead_leases() -> None:
+    """End the leases of dead processes of this host, so that the sweep need not wait for them."""
+    if not OWNER.endswith(":"):
+        for owner in actions.lease_owners(f"{HOST}:"):
+            pid, _, start = owner.removeprefix(f"{HOST}:").partition(":")
+            if _start_of(pid) != start:
+                actions.end_leases(owner)
+
+
+@dataclass(slots=True)
+class _Leases:
+    timer: asyncio.TimerHandle | None = None
+    renewal: asyncio.Task[None] | None = None
+    runs: dict[Ledger, asyncio.Event] = field(default_factory=dict)
+
+
+_leases: dict[asyncio.AbstractEventLoop, _Leases] = {}
+
+
+def keep(ledger: Ledger, stop: asyncio.Event) -> None:
+    """Renew the lease of a run from now on; set `stop` if it is lost, or if the turn was stopped elsewhere."""
+    loop = asyncio.get_running_loop()
+    leases = _leases.setdefault(loop, _Leases())
+    leases.runs[ledger] = stop
+    if leases.timer is None:
+        _renew_later(loop, leases)
+
+
+def drop(ledger: Ledger) -> None:
+    """Stop renewing it."""
+    loop = asyncio.get_running_loop()
+    leases = _leases[loop]
+    del leases.runs[ledger]
+    if not leases.runs and leases.timer is not None:
+        leases.timer.cancel()
+        del _leases[loop]
+
+
+def _renew_later(loop: asyncio.AbstractEventLoop, leases: _Leases) -> None:
+    leases.timer = loop.call_later(
+        RENEW_EVERY.total_seconds(), _renew_now, loop, leases
+    )
+
+
+def _renew_now(loop: asyncio.AbstractEventLoop, leases: _Leases) -> None:
+    _renew_later(loop, leases)
+    if leases.renewal is None or leases.renewal.done():
+        leases.renewal = loop.create_task(_renew(leases))
+
+
+async def _renew(leases: _Leases) -> None:
+    runs = dict(leases.runs)
+    held, stopped = await pool.retry(
+        actions.renew_leases, [ledger.claim for ledger in runs]
+    )
+    for ledger, stop in runs.items():
+        if ledger.claim.turn_id not in held - stopped:
+            stop.set()

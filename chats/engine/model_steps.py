@@ -22,11 +22,11 @@ from chats.exceptions import StopRequested
 from chats.models import Turn
 from chats.providers import current
 from chats.queries import Progress, subagents
-from chats.queries.remarks import MODEL_CHANGED, remarks_on
 from chats.queries.sources import source_parts
+from chats.queries.values import MODEL_CHANGED, remarks_on
 from chats.states import FinishReason
 
-#: The blocks that every model can be sent. Thoughts and the use of a provider's own tools are for the model that made them.
+#: Blocks that can be sent to every model. Thoughts and uses of provider tools are only for the model that made them.
 FOR_ALL = frozenset({"text", "tool_use"})
 FINISH_REASONS = {
     "end_turn": FinishReason.STOP,
@@ -38,27 +38,50 @@ FINISH_REASONS = {
 
 
 def finish_reason(agent: Agent, steps: int, stop_reason: str) -> FinishReason:
-    """Return the reason with which a turn of so many steps ends after a model's stop reason."""
+    """Return the finish reason of a turn after a model's stop reason and this many steps."""
     over_limit = steps > agent.max_steps
-    return FinishReason.OTHER if over_limit else FINISH_REASONS.get(stop_reason, FinishReason.OTHER)
+    return (
+        FinishReason.OTHER
+        if over_limit
+        else FINISH_REASONS.get(stop_reason, FinishReason.OTHER)
+    )
 
 
 def with_change_of_model(
     finished: events.ModelFinished, history: Sequence[ModelMessage], provider: str
 ) -> events.ModelFinished:
-    """Return the first answer of another model with what it could not be sent of those before it."""
-    made = [message for message in history if message.role == "assistant" and message.model]
-    if not made or (made[-1].provider, made[-1].model) == (provider, finished.model):
+    """Return the first answer of another model, with a note on earlier data that could not be sent to it."""
+    last = next(
+        (
+            message
+            for message in reversed(history)
+            if message.role == "assistant" and message.model
+        ),
+        None,
+    )
+    if last is None or (last.provider, last.model) == (provider, finished.model):
         return finished
-    others = [message for message in made if (message.provider, message.model) != (provider, finished.model)]
-    bound = sum(any(block.get("type") not in FOR_ALL for block in message.content) for message in others)
-    changed = {"before": made[-1].model, "now": finished.model, "answers": bound}
-    return replace(finished, stop_details=finished.stop_details | {MODEL_CHANGED: changed})
+    made = [
+        message for message in history if message.role == "assistant" and message.model
+    ]
+    others = [
+        message
+        for message in made
+        if (message.provider, message.model) != (provider, finished.model)
+    ]
+    bound = sum(
+        any(block.get("type") not in FOR_ALL for block in message.content)
+        for message in others
+    )
+    changed = {"before": last.model, "now": finished.model, "answers": bound}
+    return replace(
+        finished, stop_details=finished.stop_details | {MODEL_CHANGED: changed}
+    )
 
 
 @asynccontextmanager
 async def unless(stopped: asyncio.Future[Any]) -> AsyncIterator[None]:
-    """Run a block, and cut it short when `stopped` is done. StopRequested, unless the block has ended all the same."""
+    """Run a block, cut short when `stopped` is done. Raise StopRequested unless the block has ended anyway."""
     limit = asyncio.timeout(None)
 
     def cut(_: asyncio.Future[Any]) -> None:
@@ -81,7 +104,8 @@ class ModelSteps:
     """The steps that one runner adds to a turn."""
 
     def __init__(self, turn: Turn, ledger: Ledger) -> None:
-        self._turn, self._ledger = turn, ledger
+        self._turn = turn
+        self._ledger = ledger
         self._texts: dict[str, list[str]] = {}
         self._calls: list[str] = []
         self._metered: events.AnswerMetered | None = None
@@ -89,25 +113,32 @@ class ModelSteps:
 
     @property
     def unfinished(self) -> actions.UnfinishedAnswer:
-        """What there is of an answer that is not committed."""
+        """The uncommitted part of an answer."""
         texts = ["".join(pieces) for pieces in self._texts.values()]
         provider = current().name if self._metered is not None else ""
         return actions.UnfinishedAnswer(texts, self._metered, provider, self._calls)
 
-    async def ask(self, agent: Agent, progress: Progress, stopped: asyncio.Future[Any]) -> actions.Written:
-        """Commit the model's next answer as the next step; return what was written. It is cut short when `stopped` is done.
+    async def ask(
+        self, agent: Agent, progress: Progress, stopped: asyncio.Future[Any]
+    ) -> actions.Written:
+        """Commit the model's next answer as the next step; return the result of the commit. `stopped` cuts it short.
 
-        Raises StopRequested, ProviderError and LeaseLost.
+        Raise StopRequested, ProviderError or LeaseLost.
         """
-        self._end_open_step()
+        if self._step_open:
+            self._ledger.record(events.StepEnded(self._ledger.step))
         index = len(progress.steps)
-        self._ledger.step, self._step_open = index, True
+        self._ledger.step = index
+        self._step_open = True
         self._forget()
         if index >= agent.max_steps:
             self._ledger.record(events.StepStarted(index))
-            return await self._commit(agent, index, self._limit_answer(agent), "pausepoint")
+            return await self._commit(
+                agent, index, self._limit_answer(agent), "pausepoint"
+            )
         agent = agent.offered(progress.approved)
-        provider, history = current(), progress.history
+        provider = current()
+        history = progress.history
         async with unless(stopped):
             answer = await self._stream(agent, provider, history, index)
         finished = with_change_of_model(answer, history, provider.name)
@@ -118,7 +149,9 @@ class ModelSteps:
     ) -> events.ModelFinished:
         """Record the model's events; return its whole answer."""
         used_ids = partial(pool.run, subagents.used_call_ids, self._turn)
-        async with aclosing(loop.stream_step(agent, provider, history, index, used_ids)) as answer:
+        async with aclosing(
+            loop.stream_step(agent, provider, history, index, used_ids)
+        ) as answer:
             async for event in answer:
                 if isinstance(event, events.ModelFinished):
                     return event
@@ -130,15 +163,23 @@ class ModelSteps:
                 if isinstance(event, events.TextDelta):
                     self._texts.setdefault(event.id, []).append(event.text)
                 self._ledger.record(event)
-        raise ProviderError(gettext("The model's answer ended before it was complete. Send your message again."))
+        raise ProviderError(
+            gettext(
+                "The model's answer ended before it was complete. Send your message again."
+            )
+        )
 
-    async def _commit(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> actions.Written:
+    async def _commit(
+        self, agent: Agent, index: int, finished: events.ModelFinished, provider: str
+    ) -> actions.Written:
         planned = loop.plan_calls(agent, finished.blocks)
         for call in planned:
             if finished.stop_reason != "tool_use":
                 self._ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
             elif call.error_text == loop.TOO_MANY_CALLS:
-                self._ledger.record(events.ToolFailed(call.tool_call_id, call.error_text))
+                self._ledger.record(
+                    events.ToolFailed(call.tool_call_id, call.error_text)
+                )
         for call_id in set(self._calls) - {call.tool_call_id for call in planned}:
             self._ledger.record(events.ToolFailed(call_id, loop.HANDED_OVER))
         for part in source_parts(finished.blocks):
@@ -151,30 +192,39 @@ class ModelSteps:
         return written
 
     def _forget(self) -> None:
-        self._texts, self._calls, self._metered = {}, [], None
+        self._texts = {}
+        self._calls = []
+        self._metered = None
 
     def _storing(self, agent: Agent, new: actions.NewStep) -> Commit:
-        """Return what stores a step, together with the pause or the end if that follows directly."""
-        index, planned, stop_reason = new.index, new.planned, new.finished.stop_reason
+        """Return the commit of a step, together with the pause or the end if that follows directly."""
+        index = new.index
+        planned = new.planned
+        stop_reason = new.finished.stop_reason
         if not planned and stop_reason != "pause_turn":
             reason = finish_reason(agent, index + 1, stop_reason)
-            return lambda claim, recorded, seq: actions.finish_turn(claim, reason, index, recorded, seq, new=new)
+            return lambda claim, recorded, seq: actions.finish_turn(
+                claim, reason, index, recorded, seq, new=new
+            )
         # A call that failed at once is recorded in the step's commit, but a pause locks the workflow before it records.
-        waits = bool(planned) and all(call.needs_person and not call.error_text for call in planned)
+        waits = bool(planned) and all(
+            call.needs_person and not call.error_text for call in planned
+        )
         if waits and stop_reason == "tool_use":
-            return lambda claim, recorded, seq: actions.pause_turn(claim, agent, index, recorded, seq, new=new)
+            return lambda claim, recorded, seq: actions.pause_turn(
+                claim, agent, index, recorded, seq, new=new
+            )
         return lambda claim, recorded, _: actions.commit_step(
             claim, index, new.finished, planned, recorded, provider=new.provider
         )
 
     def _limit_answer(self, agent: Agent) -> events.ModelFinished:
-        """Record and return the answer in place of the model's once the agent has used up its steps."""
+        """Record and return the closing answer after the agent has used up its steps."""
         text = f"I have taken {agent.max_steps} steps, which is as far as I may go in one turn. Tell me how to go on."
-        for event in (events.TextStarted("limit"), events.TextDelta("limit", text), events.TextEnded("limit")):
+        for event in (
+            events.TextStarted("limit"),
+            events.TextDelta("limit", text),
+            events.TextEnded("limit"),
+        ):
             self._ledger.record(event)
         return events.ModelFinished([{"type": "text", "text": text}], "end_turn", "")
-
-    def _end_open_step(self) -> None:
-        if self._step_open:
-            self._ledger.record(events.StepEnded(self._ledger.step))
-            self._step_open = False

@@ -1,7 +1,7 @@
 """Run a turn: claim it, ask the model, run its tools, and stop at a pause or at the end.
 
-The next action follows from the progress of the turn, a value that is read once and replaced by each transition.
-So a runner that takes over in the middle of a turn, after a pause or a crash, does what the one before it would have done.
+The next action follows from the progress of the turn, a value that is read once and replaced by each transition. So a runner that
+takes over in the middle of a turn, after a pause or a crash, continues exactly as its predecessor would have.
 """
 
 from __future__ import annotations
@@ -23,30 +23,29 @@ from chats.actions.locking import Claim
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.provider import ProviderError
-from chats.engine import leases, results, streams
+from chats.engine import ledger, streams, tool_calls
 from chats.engine.ledger import Ledger, rests_with
 from chats.engine.model_steps import ModelSteps, finish_reason, unless
 from chats.engine.tool_calls import ToolCalls
 from chats.exceptions import LeaseLost, StopRequested
 from chats.models import Turn
-from chats.queries.remarks import TOLD
-from chats.queries.values import CallView
+from chats.queries.values import TOLD, CallView
 from chats.states import ENDED, CallState, TurnState
 
 logger = logging.getLogger(__name__)
 
-#: Seconds after which a runner tries again to take a turn. After that the sweep finds it, up to a second later.
+#: Seconds after which a runner tries again to claim a turn. After that the sweep finds it, up to a second later.
 LOOK_AGAIN = 0.05
 
 
 async def advance(turn_id: int, stop: asyncio.Event) -> None:
-    """Take a turn as far as it goes without a person. Return if another runner has it.
+    """Run a turn as far as possible without a person. Return if another runner has it.
 
     Setting `stop` cuts the model short. Cancelling hands the turn over to the next runner.
     """
     begun = await _begin(turn_id)
     if begun is None:
-        # Of two people who decide at once, one may still hold the lock on the turn that the other has resumed.
+        # Another person who decided at the same time may still hold the lock on the resumed turn.
         await asyncio.sleep(LOOK_AGAIN)
         begun = await _begin(turn_id)
     if begun is not None:
@@ -54,31 +53,37 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
 
 
 async def go_on(begun: Begun, stop: asyncio.Event) -> None:
-    """Take a turn that this process has claimed as far as it goes without a person, as `advance` does."""
+    """Run a turn claimed by this process as far as possible without a person, as in `advance`."""
     claim, turn, last_seq, started = begun
     if turn.stopped:
         stop.set()
     run = Run(claim, turn, Ledger(claim, last_seq), stop, started)
-    leases.keep(run.ledger, stop)
+    ledger.keep(run.ledger, stop)
     try:
         await run.drive()
     except LeaseLost as lost:
         logger.info("The turn belongs to another runner: %s", lost)
     except pool.AWAY as error:
         # Whether the last commit succeeded is unknown here. The next runner reads it from the rows, as after a crash.
-        logger.warning("Turn %s is handed over: the database went away (%s)", turn.pk, error)
+        logger.warning(
+            "Turn %s is handed over: the database went away (%s)", turn.pk, error
+        )
         await pool.retry(actions.release_turn, run.ledger.claim, run.ledger.begun)
     except asyncio.CancelledError:
-        await asyncio.shield(pool.run(actions.release_turn, run.ledger.claim, run.ledger.begun))
+        await asyncio.shield(
+            pool.run(actions.release_turn, run.ledger.claim, run.ledger.begun)
+        )
         raise
     finally:
-        leases.drop(run.ledger)
+        ledger.drop(run.ledger)
         run.ledger.close()
 
 
 async def _begin(turn_id: int) -> Begun | None:
-    """Claim the turn; when cancelled meanwhile, hand it over at once, because the thread that claims it goes on."""
-    claiming = asyncio.create_task(pool.run(actions.begin_run, turn_id, owner=leases.OWNER))
+    """Claim the turn; if cancelled meanwhile, hand it over at once, because the claiming thread continues."""
+    claiming = asyncio.create_task(
+        pool.run(actions.begin_run, turn_id, owner=ledger.OWNER)
+    )
     try:
         return await asyncio.shield(claiming)
     except asyncio.CancelledError:
@@ -92,10 +97,17 @@ class Run:
     """One runner's work on one turn, under one claim."""
 
     def __init__(
-        self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event, started: Sequence[Execution] = ()
+        self,
+        claim: Claim,
+        turn: Turn,
+        ledger: Ledger,
+        stop: asyncio.Event,
+        started: Sequence[Execution] = (),
     ) -> None:
-        self.ledger, self.stop = ledger, stop
-        self._turn, self._started = turn, started
+        self.ledger = ledger
+        self.stop = stop
+        self._turn = turn
+        self._started = started
         #: Done once `stop` is set.
         self._stopped: asyncio.Future[Any]
         self._model = ModelSteps(turn, ledger)
@@ -103,7 +115,7 @@ class Run:
         self._read_reported = False
 
     async def drive(self) -> None:
-        """Act until the turn is suspended, has ended, or belongs to another runner. LeaseLost, `pool.AWAY`."""
+        """Act until the turn is suspended, has ended, or belongs to another runner. Raise LeaseLost or `pool.AWAY`."""
         self._stopped = asyncio.create_task(self.stop.wait())
         try:
             await self._drive()
@@ -111,8 +123,13 @@ class Run:
             raise
         except Exception:
             # The next runner would ask the model again and fail in the same place.
-            logger.exception("The end of turn %s cannot be stored; it fails without its message", self._turn.pk)
-            await self._close(actions.abandon_turn, _something_wrong(), begun=self.ledger.begun)
+            logger.exception(
+                "The end of turn %s cannot be stored; it fails without its message",
+                self._turn.pk,
+            )
+            await self._close(
+                actions.abandon_turn, _something_wrong(), begun=self.ledger.begun
+            )
         finally:
             self._stopped.cancel()
 
@@ -122,7 +139,9 @@ class Run:
             while await self._act(agent):
                 continue
         except StopRequested:
-            await self._close(actions.end_stopped, self._model.unfinished, begun=self.ledger.begun)
+            await self._close(
+                actions.end_stopped, self._model.unfinished, begun=self.ledger.begun
+            )
         except (ProviderError, registry.UnknownAgent) as error:
             await self._fail(translated(error))
         except (LeaseLost, *pool.AWAY):
@@ -132,16 +151,22 @@ class Run:
             await self._fail(_something_wrong())
 
     async def _fail(self, error: str) -> None:
-        await self._close(actions.fail_turn, error, left=self._model.unfinished, begun=self.ledger.begun)
+        await self._close(
+            actions.fail_turn,
+            error,
+            left=self._model.unfinished,
+            begun=self.ledger.begun,
+        )
 
     async def _act(self, agent: Agent) -> bool:
-        """Do the next thing; return False when the turn has been suspended or has ended."""
+        """Take the next action; return False when the turn has been suspended or has ended."""
         progress = self.ledger.progress
         self.ledger.step = max(len(progress.steps) - 1, 0)
         await self._report_results(progress.calls)
         if self.stop.is_set():
             raise StopRequested
-        started, self._started = self._started, ()
+        started = self._started
+        self._started = ()
         states = {call.state for call in progress.calls}
         if started or CallState.READY in states:
             await self._tools.run(agent, started)
@@ -161,10 +186,18 @@ class Run:
         return not rests_with(written.added)
 
     async def _report_results(self, calls: Sequence[CallView]) -> None:
-        """Report results that the stream lacks: those of a runner that crashed, and late ones."""
-        reportable = [result for call in calls if (result := results.result_of(call)) is not None]
-        if not self._read_reported and any(result.tool_call_id not in self.ledger.reported for result in reportable):
-            self.ledger.reported |= await pool.run(results.reported_results, self._turn.pk, self.ledger.step)
+        """Report results that the stream lacks: those of a crashed runner, and late ones."""
+        reportable = [
+            result
+            for call in calls
+            if (result := tool_calls.result_of(call)) is not None
+        ]
+        if not self._read_reported and any(
+            result.tool_call_id not in self.ledger.reported for result in reportable
+        ):
+            self.ledger.reported |= await pool.run(
+                tool_calls.reported_results, self._turn.pk, self.ledger.step
+            )
             self._read_reported = True
         for result in reportable:
             self.ledger.report(result)
@@ -172,7 +205,7 @@ class Run:
     async def _wait_for_sub_agents(self) -> bool:
         """Wait until a sub-agent has ended, and settle its call; return False if all wait for people.
 
-        The rows of the sub-agents are checked again and again, but the chat is read again only after the wait.
+        The rows of the sub-agents are polled, but the chat is read again only after the wait.
         """
         waited = False
         while True:
@@ -180,9 +213,16 @@ class Run:
             states = await pool.run(queries.sub_agent_turns, self._turn.pk)
             if not states.keys().isdisjoint(ENDED):
                 # `_report_results` reports their results.
-                await self.ledger.commit(lambda claim, recorded, _: actions.settle_delegated(claim, recorded))
+                await self.ledger.commit(
+                    lambda claim, recorded, _: actions.settle_delegated(claim, recorded)
+                )
                 return True
-            at_work = [pk for state, pks in states.items() if state != TurnState.SUSPENDED for pk in pks]
+            at_work = [
+                pk
+                for state, pks in states.items()
+                if state != TurnState.SUSPENDED
+                for pk in pks
+            ]
             if not at_work:
                 # After a wait, results that have arrived in the meantime are reported before the pause.
                 return waited
@@ -194,10 +234,14 @@ class Run:
         """Commit a pause or an end; return whether the turn rests now."""
         step = self.ledger.step
         written = await self.ledger.commit(
-            lambda claim, recorded, seq: action(claim, *arguments, step, recorded, seq, **options)
+            lambda claim, recorded, seq: action(
+                claim, *arguments, step, recorded, seq, **options
+            )
         )
         return rests_with(written.added)
 
 
 def _something_wrong() -> str:
-    return gettext("Something went wrong. The server's log has the details. Send your message again.")
+    return gettext(
+        "Something went wrong. The server's log has the details. Send your message again."
+    )

@@ -1,8 +1,8 @@
 """Follow a turn's events: as its runner publishes them, or from the stored rows, until the turn pauses or ends.
 
-The events of a turn are numbered. A process keeps the latest ones of each turn that reached it: from a runner of its own, or
-through the channel layer from one in another process. A follower reads the stored rows only for what it has missed, when the
-runner says that it has stored them, and every POLL seconds in case that notification is lost.
+The events of a turn are numbered. A process keeps the latest ones of each turn that reached it: from its own runner, or through
+the channel layer from another process. A follower reads the stored rows only for events that it missed, when the runner reports
+them as stored, and every POLL seconds in case that notification is lost.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from approvals.db import pool
 from approvals.db.prepared import Parameter, Prepared
 from approvals.live import doorbell as bell
 from approvals.live.listeners import Notifications, listen
-from chats import doorbell, queries, queue
+from chats import doorbell, queries
 from chats.agent import events
 from chats.models import Turn
 from chats.states import TurnState
 
 POLL = 1.0
 CLOSING = (events.TurnPaused, events.TurnEnded, events.TurnFailed)
-#: Running turns without followers whose latest events are kept, and how many of each turn. A follower that is further behind
-#: reads the rows.
-FEEDS, RECENT = 500, 200
+#: Maximum running turns without followers whose latest events are kept, and events kept of each turn. A follower that is further
+#: behind reads the rows.
+FEEDS = 500
+RECENT = 200
 
 Numbered = tuple[int, events.Event]
 
 
 class _Feed:
-    """The latest events of one turn that runs, without gaps, and its followers in this process.
+    """The latest events of one running turn, without gaps, and its followers in this process.
 
-    `begun` is the number after which a run in this process goes on, if none of its events has come yet.
+    `begun` is the number after which a run in this process continues, if none of its events has arrived yet.
     """
 
     def __init__(self) -> None:
@@ -48,12 +49,12 @@ class _Feed:
         if seq <= last:
             return
         if seq != last + 1:
-            # Some were lost, or another runner has begun again after the last commit.
+            # Some were lost, or another runner has restarted after the last commit.
             self.events.clear()
         self.events.append((seq, event))
 
     def after(self, seen: int) -> list[Numbered]:
-        """Return the events that follow directly on number `seen`, up to a pause or the end."""
+        """Return the events directly after number `seen`, up to a pause or the end."""
         first = self.events[0][0] if self.events else 0
         if not self.events or not first <= seen + 1 <= self.events[-1][0]:
             return []
@@ -65,15 +66,16 @@ class _Feed:
         return following
 
     def has_next(self, seen: int) -> bool:
-        """Return whether the event after number `seen` is here, or comes here first."""
+        """Return whether the event after number `seen` is here, or will arrive here first."""
         return self.begun == seen if not self.events else bool(self.after(seen))
 
 
 class _Follower:
-    """Someone who follows a turn and has seen its events up to number `seen`. `due` says that the rows are to be read."""
+    """A follower of a turn that has seen its events up to number `seen`. `due`: the rows are to be read."""
 
     def __init__(self, seen: int, *, due: bool) -> None:
-        self.seen, self.due = seen, due
+        self.seen = seen
+        self.due = due
         self._stored = 0
         self._notifications = Notifications()
 
@@ -83,8 +85,9 @@ class _Follower:
         self._notifications.record()
 
     def must_read(self) -> bool:
-        """Return whether to read the rows: for the first time, after POLL seconds, or for what was missed and is stored."""
-        due, self.due = self.due or self._stored > self.seen, False
+        """Return whether to read the rows: for the first time, after POLL seconds, or for missed events that are stored."""
+        due = self.due or self._stored > self.seen
+        self.due = False
         self._stored = 0
         return due
 
@@ -110,14 +113,16 @@ class RestWatch:
 
     async def wait(self, turn_ids: Collection[int]) -> None:
         """Return when one of these turns has come to rest, or after POLL seconds: the caller checks the rows."""
-        await self._notifications.wait(POLL, until=lambda: not self._resting.isdisjoint(turn_ids))
+        await self._notifications.wait(
+            POLL, until=lambda: not self._resting.isdisjoint(turn_ids)
+        )
 
 
 _watches: WeakSet[RestWatch] = WeakSet()
 
 
 def publish(turn_id: int, published: Sequence[Numbered], *, stored: int = 0) -> None:
-    """Give events to this process's followers, and say up to which number they are stored.
+    """Give events to this process's followers, with the last stored number.
 
     Call it on the loop that the followers run on.
     """
@@ -125,7 +130,7 @@ def publish(turn_id: int, published: Sequence[Numbered], *, stored: int = 0) -> 
     for seq, event in published:
         feed.add(seq, event)
         if isinstance(event, CLOSING):
-            # Whoever comes later reads the rows.
+            # Later followers read the rows.
             _feeds.pop(turn_id, None)
             for watch in list(_watches):
                 watch.add(turn_id)
@@ -134,25 +139,40 @@ def publish(turn_id: int, published: Sequence[Numbered], *, stored: int = 0) -> 
 
 
 def begin(turn_id: int, last_seq: int) -> None:
-    """Replace the events of an earlier run of a turn by those of a run in this process, which goes on after `last_seq`."""
+    """Replace the events of an earlier run of a turn by those of a run in this process, which continues after `last_seq`."""
     feed = _feed(turn_id)
     feed.events.clear()
     feed.begun = last_seq
 
 
 def _feed(turn_id: int) -> _Feed:
-    if turn_id not in _feeds and len(_feeds) >= FEEDS:
-        unused = next((known for known, feed in _feeds.items() if not feed.followers), None)
+    if turn_id in _feeds:
+        return _feeds[turn_id]
+    if len(_feeds) >= FEEDS:
+        unused = next(
+            (known for known, feed in _feeds.items() if not feed.followers), None
+        )
         if unused is not None:
             del _feeds[unused]
-    return _feeds.setdefault(turn_id, _Feed())
+    feed = _feeds[turn_id] = _Feed()
+    return feed
 
 
-async def send_to_others(turn_id: int, published: Sequence[Numbered], *, stored: int) -> None:
-    """Send events to the followers in other processes, if turns are run by workers; see `publish`."""
-    if queue.in_use():
+async def send_to_others(
+    turn_id: int, published: Sequence[Numbered], *, stored: int
+) -> None:
+    """Send events to the followers in other processes, if workers run the turns; see `publish`."""
+    if doorbell.has_workers():
         chunks = [[seq, events.to_json(event)] for seq, event in published]
-        await bell.send(doorbell.STREAMS, {"type": "turn.events", "turn": turn_id, "events": chunks, "stored": stored})
+        await bell.send(
+            doorbell.STREAMS,
+            {
+                "type": "turn.events",
+                "turn": turn_id,
+                "events": chunks,
+                "stored": stored,
+            },
+        )
 
 
 async def listen_to_others() -> None:
@@ -172,8 +192,10 @@ async def follow(turn_id: int, after: int = 0) -> AsyncIterator[Numbered]:
             yield numbered
 
 
-async def follow_together(turn_id: int, after: int = 0) -> AsyncIterator[Sequence[Numbered]]:
-    """Yield the events of `follow`, those together that are there at the same time."""
+async def follow_together(
+    turn_id: int, after: int = 0
+) -> AsyncIterator[Sequence[Numbered]]:
+    """Yield the events of `follow` in batches of those available at the same time."""
     feed = _feed(turn_id)
     follower = _Follower(after, due=not feed.has_next(after))
     feed.followers.add(follower)
@@ -187,7 +209,9 @@ async def follow_together(turn_id: int, after: int = 0) -> AsyncIterator[Sequenc
             del _feeds[turn_id]
 
 
-async def _events_of(turn_id: int, feed: _Feed, follower: _Follower) -> AsyncIterator[list[Numbered]]:
+async def _events_of(
+    turn_id: int, feed: _Feed, follower: _Follower
+) -> AsyncIterator[list[Numbered]]:
     while True:
         if batch := feed.after(follower.seen):
             yield batch
@@ -205,12 +229,18 @@ async def _events_of(turn_id: int, feed: _Feed, follower: _Follower) -> AsyncIte
             await follower.wait()
 
 
+#: The state of a turn, for followers of its stream.
 _STATE: Prepared[Any] = Prepared(
-    lambda: Turn.objects.filter(pk=Parameter("pk", BigAutoField())).values_list("state", flat=True)
+    lambda: Turn.objects.filter(pk=Parameter("pk", BigAutoField())).values_list(
+        "state", flat=True
+    )
 )
 
 
 def _read(turn_id: int, seen: int) -> tuple[list[Numbered], bool]:
-    # Read the state first: all events of a turn that was seen to be over are stored before the second read.
+    # Read the state first: all events of an ended turn are stored before the second read.
     over = _STATE.first(pk=turn_id) not in {TurnState.QUEUED, TurnState.RUNNING}
-    return [(seq, events.from_json(chunk)) for seq, chunk in queries.events_after(turn_id, seen)], over
+    return [
+        (seq, events.from_json(chunk))
+        for seq, chunk in queries.events_after(turn_id, seen)
+    ], over

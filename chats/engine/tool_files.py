@@ -1,4 +1,4 @@
-"""Files in what a tool returns: taken out, with references in their place, or with words if they cannot be kept."""
+"""Files in tool results: extracted and replaced by references, or by text if they cannot be kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class ResultFiles:
     """The files of one result, not yet stored."""
 
     def __init__(self, tool_name: str, tool_call_id: str) -> None:
-        self._tool_name, self._tool_call_id = tool_name, tool_call_id
+        self._tool_name = tool_name
+        self._tool_call_id = tool_call_id
         self._files: dict[str, Attachment] = {}
 
     @property
@@ -27,15 +28,28 @@ class ResultFiles:
         return tuple(self._files.values())
 
     def take(self, value: Any) -> Any:
-        """Return what stands for a file in JSON: a reference, or why it cannot be kept. ValueError for anything else."""
+        """Return a file's replacement in JSON: a reference, or why it cannot be kept. Raise ValueError for anything else."""
         if not isinstance(value, File):
-            raise PydanticSerializationError(f"Unable to serialize unknown type: {type(value)}")
+            raise PydanticSerializationError(
+                f"Unable to serialize unknown type: {type(value)}"
+            )
         file = attachments.new_file(value.content, value.name)
-        kept = [*self._files.values(), *([file] if file.digest not in self._files else [])]
+        kept = [
+            *self._files.values(),
+            *([file] if file.digest not in self._files else []),
+        ]
         if not file.media_type:
-            return words_for(self._tool_name, file.name, "It is not a PNG, JPEG, GIF, WebP or PDF file.")
+            return words_for(
+                self._tool_name,
+                file.name,
+                "It is not a PNG, JPEG, GIF, WebP or PDF file.",
+            )
         if len(kept) > attachments.MAX_FILES:
-            return words_for(self._tool_name, file.name, f"A result can have at most {attachments.MAX_FILES} files.")
+            return words_for(
+                self._tool_name,
+                file.name,
+                f"A result can have at most {attachments.MAX_FILES} files.",
+            )
         if sum(each.size for each in kept) > attachments.MAX_BYTES:
             limit = f"The files of a result can have at most {Count(attachments.MAX_BYTES)} bytes together."
             return words_for(self._tool_name, file.name, limit)
@@ -43,8 +57,10 @@ class ResultFiles:
         return file_parts.result_file(self._files.setdefault(file.digest, file))
 
 
-def without_references(output: Any, tool_name: str, rows: Iterable[Attachment], problem: str) -> Any:
-    """Return an output with words in place of the references to these files."""
+def without_references(
+    output: Any, tool_name: str, rows: Iterable[Attachment], problem: str
+) -> Any:
+    """Return an output with text placeholders for the references to these files."""
     file_ids = {row.file_id for row in rows}
 
     def replace_references(value: Any) -> Any:
@@ -61,5 +77,5 @@ def without_references(output: Any, tool_name: str, rows: Iterable[Attachment], 
 
 
 def words_for(tool_name: str, name: str, problem: str) -> str:
-    """Return what a result says in place of a file."""
+    """Return the text placeholder for a file in a result."""
     return f"{tool_name} ran, but its file {f'{name} ' if name else ''}cannot be kept: {problem}"

@@ -1,32 +1,44 @@
-"""Two checkpoints side by side, as the page shows them: changes in full, unchanged parts in one line each."""
+"""Two checkpoints side by side, for the page: changes in full, unchanged parts in one line each."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from approvals.text.alignment import Budget, Op, Run, text_runs
+from approvals.json_types import JsonDict, JsonMapping
+from approvals.text.alignment import Op, PairBudget, Stretch, text_runs
 from approvals.text.secrets import masked
 from approvals.text.tables import pretty
-from chats.lookback.differences import Change, Row, part_rows, value_changes
+from chats.lookback.differences import (
+    PartPair,
+    ValueDifference,
+    part_rows,
+    value_changes,
+)
 from chats.pages.messages import part_view
 
 #: Characters shown at each end of a long unchanged text, and of a long changed one.
-KEPT, LONGEST = 160, 20_000
+KEPT = 160
+LONGEST = 20_000
 #: How many changed parts a page shows.
 SHOWN = 300
-OP_WORDS = {Op.SAME: _("unchanged"), Op.REMOVED: _("removed"), Op.ADDED: _("added"), Op.CHANGED: _("changed")}
+OP_WORDS = {
+    Op.SAME: _("unchanged"),
+    Op.REMOVED: _("removed"),
+    Op.ADDED: _("added"),
+    Op.CHANGED: _("changed"),
+}
 FIELD_WORDS = {"errorText": _("error"), "text": ""}
 _TEXTS = frozenset({"text", "reasoning"})
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text, followed by `hidden` characters that are left out and by `rest`."""
+    """A stretch of text, followed by `hidden` omitted characters and by `rest`."""
 
     op: Op
     text: str
@@ -40,7 +52,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ComparedValue:
     """One value on both sides; None on the side where it is absent."""
 
     name: str
@@ -49,13 +61,13 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedParts:
     """A changed part with its fields, or consecutive unchanged parts with a line for each (`lines`)."""
 
     op: Op
     kind: str = ""
     tool: str = ""
-    fields: Sequence[Field] = ()
+    fields: Sequence[ComparedValue] = ()
     lines: list[str] = field(default_factory=list)
 
     @property
@@ -67,7 +79,7 @@ class Pair:
 class Comparison:
     """The pairs to show. `coarse`: a text was too long to compare by word; `left_out` changed parts are not shown."""
 
-    pairs: Sequence[Pair]
+    pairs: Sequence[ComparedParts]
     coarse: bool
     left_out: int
 
@@ -77,12 +89,15 @@ class Comparison:
 
 
 def compare(
-    before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]], secrets: Collection[str] = ()
+    before: Sequence[JsonDict],
+    after: Sequence[JsonDict],
+    secrets: Collection[str] = (),
 ) -> Comparison:
     """Return the differences between two states of a message, with bounded work. Secrets are masked."""
-    before, after = masked(list(before), secrets), masked(list(after), secrets)
-    budget = Budget()
-    pairs: list[Pair] = []
+    before = masked(list(before), secrets)
+    after = masked(list(after), secrets)
+    budget = PairBudget()
+    pairs: list[ComparedParts] = []
     left_out = shown = 0
     for row in part_rows(before, after, budget):
         part = row.after or row.before or {}
@@ -90,7 +105,7 @@ def compare(
             continue
         if row.op == Op.SAME:
             if not pairs or pairs[-1].op != Op.SAME:
-                pairs.append(Pair(Op.SAME))
+                pairs.append(ComparedParts(Op.SAME))
             pairs[-1].lines.append(_line(part))
         elif shown >= SHOWN:
             left_out += 1
@@ -100,29 +115,38 @@ def compare(
     return Comparison(pairs, budget.coarse, left_out)
 
 
-def _line(part: Mapping[str, Any]) -> str:
+def _line(part: JsonMapping) -> str:
     view = part_view(part)
-    return f"{view.tool}: {view.state_label}" if view.kind == "tool" else view.text[:120]
+    return (
+        f"{view.tool}: {view.state_label}" if view.kind == "tool" else view.text[:120]
+    )
 
 
-def _pair(row: Row, part: Mapping[str, Any], budget: Budget) -> Pair:
+def _pair(row: PartPair, part: JsonMapping, budget: PairBudget) -> ComparedParts:
     view = part_view(part)
-    before, after = _values(row.before), _values(row.after)
+    before = _values(row.before)
+    after = _values(row.after)
     fields = [_field(change, budget) for change in value_changes(before, after)]
-    return Pair(row.op, view.kind, view.tool, fields)
+    return ComparedParts(row.op, view.kind, view.tool, fields)
 
 
-def _values(part: Mapping[str, Any] | None) -> dict[str, Any]:
+def _values(part: JsonMapping | None) -> JsonDict:
     """Return the fields of a part to show: not its type and id, which the heading shows, nor the state of a text."""
-    hidden = {"type", "toolCallId"} | ({"state"} if part and part.get("type") in _TEXTS else set())
+    hidden = {"type", "toolCallId"} | (
+        {"state"} if part and part.get("type") in _TEXTS else set()
+    )
     return {name: value for name, value in (part or {}).items() if name not in hidden}
 
 
-def _field(change: Change, budget: Budget) -> Field:
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else pretty(value)
+
+
+def _field(change: ValueDifference, budget: PairBudget) -> ComparedValue:
     first, *rest = change.path
     name = ".".join(map(str, [FIELD_WORDS.get(str(first), first), *rest]))
     sides = {
-        side: "" if absent else value if isinstance(value, str) else pretty(value)
+        side: "" if absent else _text_of(value)
         for side, absent, value in (
             ("before", change.op == Op.ADDED, change.before),
             ("after", change.op == Op.REMOVED, change.after),
@@ -132,14 +156,20 @@ def _field(change: Change, budget: Budget) -> Field:
         # Two secrets look alike.
         sides["after"] = gettext("%(value)s, changed") % {"value": sides["after"]}
     runs = text_runs(sides["before"], sides["after"], budget)
-    return Field(
+    return ComparedValue(
         name,
-        None if change.op == Op.ADDED else [_piece(run) for run in runs if run.op != Op.ADDED],
-        None if change.op == Op.REMOVED else [_piece(run) for run in runs if run.op != Op.REMOVED],
+        None
+        if change.op == Op.ADDED
+        else [_piece(run) for run in runs if run.op != Op.ADDED],
+        None
+        if change.op == Op.REMOVED
+        else [_piece(run) for run in runs if run.op != Op.REMOVED],
     )
 
 
-def _piece(run: Run) -> Piece:
+def _piece(run: Stretch) -> Piece:
     if run.op == Op.SAME and len(run.text) > 3 * KEPT:
-        return Piece(run.op, run.text[:KEPT], len(run.text) - 2 * KEPT, run.text[-KEPT:])
+        return Piece(
+            run.op, run.text[:KEPT], len(run.text) - 2 * KEPT, run.text[-KEPT:]
+        )
     return Piece(run.op, run.text[:LONGEST], max(0, len(run.text) - LONGEST))

@@ -16,7 +16,7 @@ from approvals.states import Door
 from chats import actions, queries
 from chats.exceptions import ChatNotFound
 from chats.lookback import comparing
-from chats.lookback.timeline import TimelineCursor, page_of
+from chats.lookback.timeline import TimelineCursor, page_of, shown_entry
 from chats.models import Chat, TurnCheckpoint
 from chats.queries import export as exporting
 from chats.queries.agents import agent_named
@@ -31,10 +31,15 @@ CHOICES = 200
 def timeline(request: SignedIn, pk: int) -> HttpResponse:
     """Show the timeline of a chat: the latest entries, or those before or after a cursor."""
     chat = queries.get_chat_for(request.standing, pk)
-    before, after = (TimelineCursor.parse(request.GET.get(side, "")) for side in ("before", "after"))
+    before, after = (
+        TimelineCursor.parse(request.GET.get(side, "")) for side in ("before", "after")
+    )
+    page = page_of(chat, before=before, after=after)
     context = {
         "chat": chat,
-        "page": page_of(chat, before=before, after=after),
+        "earlier": page.earlier,
+        "later": page.later,
+        "entries": [shown_entry(entry) for entry in page.entries],
         "live": before is None and after is None,
     }
     return render(request, "chats/lookback/timeline.html", context)
@@ -43,15 +48,24 @@ def timeline(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 @refusals_as_pages
 def compare(request: SignedIn, pk: int) -> HttpResponse:
-    """Compare two checkpoints of a chat: those chosen, else the last two, or the one on the right and the one before it."""
+    """Compare two checkpoints of a chat: the chosen ones, else the last two, or the one on the right and its predecessor."""
     chat = queries.get_chat_for(request.standing, pk)
     if chat.pruned_at is not None:
         return render(request, "chats/lookback/compare.html", {"chat": chat})
     made = TurnCheckpoint.objects.filter(chat_pk=chat.pk).defer("tail").order_by("-pk")
     choices = list(made[:CHOICES])
     right = _chosen(request, "right", chat) or (choices[0] if choices else None)
-    left = _chosen(request, "left", chat) or (made.filter(pk__lt=right.pk).first() if right else None) or right
-    context: dict[str, Any] = {"chat": chat, "left": left, "right": right, "token": uuid4().hex}
+    left = (
+        _chosen(request, "left", chat)
+        or (made.filter(pk__lt=right.pk).first() if right else None)
+        or right
+    )
+    context: dict[str, Any] = {
+        "chat": chat,
+        "left": left,
+        "right": right,
+        "token": uuid4().hex,
+    }
     chosen = {each.pk: each for each in (*choices, left, right) if each is not None}
     context["choices"] = queries.group_by_message(chosen[key] for key in sorted(chosen))
     if left is not None and right is not None:
@@ -67,7 +81,11 @@ def _chosen(request: HttpRequest, side: str, chat: Chat) -> TurnCheckpoint | Non
     if not text:
         return None
     pk = number_from(text)
-    checkpoint = TurnCheckpoint.objects.filter(chat_pk=chat.pk, pk=pk).defer("tail").first() if pk is not None else None
+    checkpoint = (
+        TurnCheckpoint.objects.filter(chat_pk=chat.pk, pk=pk).defer("tail").first()
+        if pk is not None
+        else None
+    )
     if checkpoint is None:
         raise ChatNotFound
     return checkpoint
@@ -95,5 +113,8 @@ def export(request: SignedIn, pk: int) -> HttpResponse:
     """Download a chat with all its data as JSON."""
     chat = queries.get_chat_for(request.standing, pk)
     return streamed_response(
-        request, exporting.pieces(chat), content_type="application/json", headers=exporting.headers(chat)
+        request,
+        exporting.pieces(chat),
+        content_type="application/json",
+        headers=exporting.headers(chat),
     )

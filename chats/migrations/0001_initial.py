@@ -1,4 +1,4 @@
-"""The whole schema of the chats. A database that ran the migrations it replaces counts as having run it."""
+"""The schema of the chats in 0.1.0, the first version, and the prices that were known then."""
 
 import uuid
 from datetime import date
@@ -10,7 +10,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 
 #: Prefix of the model's name, first day, tokens of the prompt above which it holds, and US dollars per million tokens:
 #: input, cache write (5 minutes), cache read, output. Days before the first price of a model are rare, so it begins early.
@@ -51,25 +51,6 @@ def add_prices(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("chats", "0001_chats"),
-        ("chats", "0002_cut_messages"),
-        ("chats", "0003_nested_turns"),
-        ("chats", "0004_turn_source"),
-        ("chats", "0005_exact_json"),
-        ("chats", "0006_pruned"),
-        ("chats", "0007_branches"),
-        ("chats", "0008_names_of_keys"),
-        ("chats", "0009_fewer_indexes"),
-        ("chats", "0010_unstored_parts"),
-        ("chats", "0011_step_prefix_and_details"),
-        ("chats", "0012_model_prices"),
-        ("chats", "0013_attachments"),
-        ("chats", "0014_who_answered"),
-        ("chats", "0015_message_metadata"),
-        ("chats", "0016_turn_version"),
-    ]
-
     initial = True
 
     dependencies = [
@@ -115,6 +96,7 @@ class Migration(migrations.Migration):
                         to="chats.chat",
                     ),
                 ),
+                ("key_made_by_id", models.BigIntegerField(null=True)),
             ],
             options={
                 "indexes": [
@@ -158,6 +140,133 @@ class Migration(migrations.Migration):
                         name="message_id_shown_in_chat",
                     ),
                 ],
+            },
+        ),
+        migrations.CreateModel(
+            name="TurnCheckpoint",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("chat_pk", models.BigIntegerField()),
+                ("turn_pk", models.BigIntegerField()),
+                ("run_id", models.UUIDField()),
+                ("message_id", models.CharField(max_length=200)),
+                ("ordinal", models.PositiveIntegerField()),
+                ("kind", models.CharField(choices=[("partial", "Partial"), ("final", "Final")], max_length=7)),
+                (
+                    "finish_reason",
+                    models.CharField(
+                        choices=[
+                            ("stop", "Stop"),
+                            ("length", "Length"),
+                            ("content-filter", "Content Filter"),
+                            ("tool-calls", "Tool Calls"),
+                            ("error", "Error"),
+                            ("other", "Other"),
+                        ],
+                        max_length=15,
+                    ),
+                ),
+                ("stopped", models.BooleanField(default=False)),
+                ("error", models.TextField(blank=True)),
+                ("kept", models.PositiveIntegerField()),
+                ("tail", ExactJSONField(default=list)),
+                ("digest", models.CharField(max_length=71)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("digest_salt", models.CharField(max_length=32, null=True)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("chat_pk", "message_id", "ordinal"), name="checkpoint_ordinal")
+                ],
+                "indexes": [models.Index(fields=["chat_pk", "created_at", "id"], name="checkpoint_when")],
+            },
+        ),
+        migrations.CreateModel(
+            name="ModelPrice",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("prefix", models.CharField(max_length=100)),
+                ("valid_from", models.DateField()),
+                ("above", models.PositiveIntegerField(default=0)),
+                ("currency", models.CharField(default="USD", max_length=3)),
+                (
+                    "input",
+                    models.DecimalField(
+                        decimal_places=4, max_digits=12, validators=[django.core.validators.MinValueValidator(0)]
+                    ),
+                ),
+                (
+                    "cache_write",
+                    models.DecimalField(
+                        decimal_places=4, max_digits=12, validators=[django.core.validators.MinValueValidator(0)]
+                    ),
+                ),
+                (
+                    "cache_read",
+                    models.DecimalField(
+                        decimal_places=4, max_digits=12, validators=[django.core.validators.MinValueValidator(0)]
+                    ),
+                ),
+                (
+                    "output",
+                    models.DecimalField(
+                        decimal_places=4, max_digits=12, validators=[django.core.validators.MinValueValidator(0)]
+                    ),
+                ),
+                ("service_tier", models.CharField(blank=True, max_length=50)),
+                (
+                    "cache_write_hour",
+                    models.DecimalField(
+                        blank=True,
+                        decimal_places=4,
+                        max_digits=12,
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(0)],
+                    ),
+                ),
+                (
+                    "searches",
+                    models.DecimalField(
+                        blank=True,
+                        decimal_places=4,
+                        max_digits=12,
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(0)],
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("prefix", "valid_from", "above", "service_tier"), name="model_price_of_a_tier"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Attachment",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("file_id", models.UUIDField(default=uuid.uuid4, editable=False)),
+                ("media_type", models.CharField(max_length=50)),
+                ("name", models.CharField(blank=True, max_length=200)),
+                ("size", models.PositiveIntegerField()),
+                ("digest", models.CharField(max_length=71)),
+                ("content", models.BinaryField()),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "chat",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="attachments",
+                        to="chats.chat",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["file_id"], name="attachment_file")],
+                "constraints": [models.UniqueConstraint(fields=("chat", "file_id"), name="attachment_in_chat")],
             },
         ),
         migrations.CreateModel(
@@ -256,44 +365,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="TurnCheckpoint",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("chat_pk", models.BigIntegerField()),
-                ("turn_pk", models.BigIntegerField()),
-                ("run_id", models.UUIDField()),
-                ("message_id", models.CharField(max_length=200)),
-                ("ordinal", models.PositiveIntegerField()),
-                ("kind", models.CharField(choices=[("partial", "Partial"), ("final", "Final")], max_length=7)),
-                (
-                    "finish_reason",
-                    models.CharField(
-                        choices=[
-                            ("stop", "Stop"),
-                            ("length", "Length"),
-                            ("content-filter", "Content Filter"),
-                            ("tool-calls", "Tool Calls"),
-                            ("error", "Error"),
-                            ("other", "Other"),
-                        ],
-                        max_length=15,
-                    ),
-                ),
-                ("stopped", models.BooleanField(default=False)),
-                ("error", models.TextField(blank=True)),
-                ("kept", models.PositiveIntegerField()),
-                ("tail", ExactJSONField(default=list)),
-                ("digest", models.CharField(max_length=71)),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
-            ],
-            options={
-                "constraints": [
-                    models.UniqueConstraint(fields=("chat_pk", "message_id", "ordinal"), name="checkpoint_ordinal")
-                ],
-                "indexes": [models.Index(fields=["chat_pk", "created_at", "id"], name="checkpoint_when")],
-            },
-        ),
-        migrations.CreateModel(
             name="TurnEvent",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -313,94 +384,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [models.UniqueConstraint(fields=("turn", "seq"), name="turn_event_seq")],
-            },
-        ),
-        migrations.CreateModel(
-            name="ModelPrice",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("prefix", models.CharField(max_length=100)),
-                ("valid_from", models.DateField()),
-                ("above", models.PositiveIntegerField(default=0)),
-                ("currency", models.CharField(default="USD", max_length=3)),
-                (
-                    "input",
-                    models.DecimalField(
-                        decimal_places=4, max_digits=12, validators=[django.core.validators.MinValueValidator(0)]
-                    ),
-                ),
-                (
-                    "cache_write",
-                    models.DecimalField(
-                        decimal_places=4, max_digits=12, validators=[django.core.validators.MinValueValidator(0)]
-                    ),
-                ),
-                (
-                    "cache_read",
-                    models.DecimalField(
-                        decimal_places=4, max_digits=12, validators=[django.core.validators.MinValueValidator(0)]
-                    ),
-                ),
-                (
-                    "output",
-                    models.DecimalField(
-                        decimal_places=4, max_digits=12, validators=[django.core.validators.MinValueValidator(0)]
-                    ),
-                ),
-                ("service_tier", models.CharField(blank=True, max_length=50)),
-                (
-                    "cache_write_hour",
-                    models.DecimalField(
-                        blank=True,
-                        decimal_places=4,
-                        max_digits=12,
-                        null=True,
-                        validators=[django.core.validators.MinValueValidator(0)],
-                    ),
-                ),
-                (
-                    "searches",
-                    models.DecimalField(
-                        blank=True,
-                        decimal_places=4,
-                        max_digits=12,
-                        null=True,
-                        validators=[django.core.validators.MinValueValidator(0)],
-                    ),
-                ),
-            ],
-            options={
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("prefix", "valid_from", "above", "service_tier"), name="model_price_of_a_tier"
-                    )
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="Attachment",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("file_id", models.UUIDField(default=uuid.uuid4, editable=False)),
-                ("media_type", models.CharField(max_length=50)),
-                ("name", models.CharField(blank=True, max_length=200)),
-                ("size", models.PositiveIntegerField()),
-                ("digest", models.CharField(max_length=71)),
-                ("content", models.BinaryField()),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
-                (
-                    "chat",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="attachments",
-                        to="chats.chat",
-                    ),
-                ),
-            ],
-            options={
-                "indexes": [models.Index(fields=["file_id"], name="attachment_file")],
-                "constraints": [models.UniqueConstraint(fields=("chat", "file_id"), name="attachment_in_chat")],
             },
         ),
         migrations.CreateModel(

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from chats.models.attachments import Attachment
-from chats.models.chats import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.models.chats import (
+    Chat,
+    Message,
+    Step,
+    ToolCall,
+    Turn,
+    TurnCheckpoint,
+    TurnEvent,
+)
 from chats.models.prices import ModelPrice
 
 __all__ = [

@@ -17,7 +17,9 @@ class Attachment(models.Model):
     Its content is read only to show or to send it. The copy in a branch has the same `file_id`.
     """
 
-    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="attachments", db_index=False)
+    chat = models.ForeignKey(
+        Chat, on_delete=models.CASCADE, related_name="attachments", db_index=False
+    )
     file_id = models.UUIDField(default=uuid.uuid4, editable=False)
     media_type = models.CharField(max_length=50)
     name = models.CharField(max_length=200, blank=True)
@@ -28,7 +30,9 @@ class Attachment(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["chat", "file_id"], name="attachment_in_chat"),
+            models.UniqueConstraint(
+                fields=["chat", "file_id"], name="attachment_in_chat"
+            ),
         ]
         indexes: ClassVar = [models.Index(fields=["file_id"], name="attachment_file")]
 

@@ -9,16 +9,18 @@ from django.db import models
 
 
 def _price(**more: Any) -> models.DecimalField[Any, Any]:
-    return models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)], **more)
+    return models.DecimalField(
+        max_digits=12, decimal_places=4, validators=[MinValueValidator(0)], **more
+    )
 
 
 class ModelPrice(models.Model):
-    """What a million tokens of a model cost from a date on, as the administrator keeps it.
+    """The price of a million tokens of a model from a date on, maintained by the administrator.
 
-    The row with the longest `prefix` of the model's name counts, of these one for the service tier of the answer before one
-    for all, of these the latest date, and of these the one with the highest `above` that the prompt exceeds, because long
-    prompts may cost more. `cache_write` is for five minutes; without `cache_write_hour` it also is for an hour. `searches` is
-    the price of a thousand web searches.
+    The row with the longest matching `prefix` of the model's name counts; among these one for the answer's service tier before
+    one for all, then the latest date, then the highest `above` that the prompt exceeds, because long prompts may cost more.
+    `cache_write` is for five minutes, and for an hour too without `cache_write_hour`. `searches` is the price of a thousand web
+    searches.
     """
 
     prefix = models.CharField(max_length=100)
@@ -36,7 +38,8 @@ class ModelPrice(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["prefix", "valid_from", "above", "service_tier"], name="model_price_of_a_tier"
+                fields=["prefix", "valid_from", "above", "service_tier"],
+                name="model_price_of_a_tier",
             )
         ]
 

@@ -24,16 +24,16 @@ from chats.doorbell import chat_group
 from chats.engine import streams
 from chats.exceptions import ChatNotFound
 from chats.pages.context import render_push
-from chats.queries.remarks import words_of_silence
+from chats.queries.values import words_of_silence
 
 #: While a turn is streamed, the session and the permissions are checked again after this many seconds.
 RECHECK_AFTER = 1.0
-#: A page that reconnects gets this many of the last messages.
+#: How many of the last messages a reconnecting page gets.
 CATCH_UP = 20
 
 
 class ChatConsumer(LiveConsumer):
-    """Pushes the stored chat on every change, and the text of the running step in between.
+    """Push the stored chat on every change, and the text of the running step in between.
 
     The text of a running step has an element of its own, which the stored step replaces when it is committed. So a page never
     shows a step twice, and the next push repairs a lost delta.
@@ -48,11 +48,17 @@ class ChatConsumer(LiveConsumer):
             chat = queries.get_chat_for(viewer, self.chat_pk)
         except ChatNotFound as error:
             raise NotFound from error
-        return [chat_group(self.chat_pk), doorbell.user_group(viewer.pk), doorbell.scope_group(chat.scope)]
+        return [
+            chat_group(self.chat_pk),
+            doorbell.user_group(viewer.pk),
+            doorbell.scope_group(chat.scope),
+        ]
 
     def catch_up(self, viewer: Standing, shared: BatchCache) -> str:
         """Render more messages than usual: several may have been sent on another device meanwhile."""
-        return render_push(viewer, queries.get_chat_for(viewer, self.chat_pk), limit=CATCH_UP)
+        return render_push(
+            viewer, queries.get_chat_for(viewer, self.chat_pk), limit=CATCH_UP
+        )
 
     async def push(self, *args: Any) -> bool:
         try:
@@ -77,15 +83,19 @@ class ChatConsumer(LiveConsumer):
         await self.push(assignee_pushes.render_notification, event["request"])
 
     async def _follow(self) -> None:
-        """Stream the running turn, if there is one and it is not streamed yet."""
+        """Stream the running turn, if there is one and it is not being streamed yet."""
         if self.following is not None and not self.following.done():
             return
-        running = await self.read(functools.partial(pool.run, queries.running_turn, self.chat_pk))
+        running = await self.read(
+            functools.partial(pool.run, queries.running_turn, self.chat_pk)
+        )
         if running is not None:
             self.following = asyncio.create_task(self._stream(*running))
 
     async def _stream(self, turn_id: int, after: int) -> None:
-        step, checked, silent = 0, monotonic(), False
+        step = 0
+        checked = monotonic()
+        silent = False
         async for _, event in streams.follow(turn_id, after):
             if monotonic() - checked > RECHECK_AFTER:
                 # Not every end of a session or permission sends a notification.
@@ -99,7 +109,9 @@ class ChatConsumer(LiveConsumer):
                 case events.StepStarted(index):
                     step = index
                     context = {"turn_id": turn_id, "step": step}
-                    await self.send(render_to_string("chats/chat/_live_step.html", context))
+                    await self.send(
+                        render_to_string("chats/chat/_live_step.html", context)
+                    )
                 case events.TextDelta(_, text):
                     await self.send(_delta(turn_id, step, "text", text))
                 case events.ReasoningDelta(_, text):
@@ -118,7 +130,7 @@ def _latest(viewer: Standing, shared: BatchCache, chat_pk: int) -> str:
 
 
 def _nothing_new(viewer: Standing, shared: BatchCache, chat_pk: int) -> str:
-    """Return nothing to push. Raise ChatNotFound if the user may no longer see the chat."""
+    """Return an empty push. Raise ChatNotFound if the user may no longer see the chat."""
     queries.get_chat_for(viewer, chat_pk)
     return ""
 

@@ -1,4 +1,4 @@
-"""The pages of what models have used: the turns of a chat, and the agents of all chats that a person may read."""
+"""Pages of model usage: by turns of a chat, and by agents over all chats that a person may read."""
 
 from __future__ import annotations
 
@@ -20,19 +20,27 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.text.numbers import grouped
 from chats import queries
 from chats.models import Chat, Turn
-from chats.queries.usage import LIMIT, AgentFigures, Usage, agent_figures, total, usage_of_chat
+from chats.queries.usage import (
+    LIMIT,
+    AgentFigures,
+    Usage,
+    agent_figures,
+    total,
+    usage_of_chat,
+)
 from chats.states import FinishReason, TurnState
 
-PERIODS, DEFAULT_PERIOD = (7, 30, 90), 30
-#: The answers that the page of a chat sums up each time it is shown.
+PERIODS = (7, 30, 90)
+DEFAULT_PERIOD = 30
+#: Maximum answers that the page of a chat sums up each time.
 SUMMED = 1_000
-#: The most turns of a chat that are listed, the latest first.
+#: Maximum turns of a chat that are listed, latest first.
 LISTED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class UsageView:
-    """Usage as a page shows it. `cost` is "" if nothing has a price; `unpriced` names the models without one."""
+    """Usage for display. `cost` is "" if nothing has a price; `unpriced` names the models without one."""
 
     read: str
     cached: int
@@ -57,7 +65,7 @@ class AgentLine:
     ends: Sequence[int]
 
 
-#: How turns end, as the columns of the agents' page.
+#: Ends of turns, as the columns of the agents' page.
 ENDS = (
     FinishReason.STOP,
     FinishReason.LENGTH,
@@ -69,7 +77,7 @@ ENDS = (
 
 
 def usage_view(usage: Usage) -> UsageView | None:
-    """Return usage in the words of a page; None without any."""
+    """Return usage for display; None without any."""
     tokens = usage.tokens
     if not tokens:
         return None
@@ -79,7 +87,9 @@ def usage_view(usage: Usage) -> UsageView | None:
         grouped(tokens.output),
         grouped(tokens.thinking) if tokens.thinking else "",
         tokens.searches,
-        " + ".join(_money(amount, currency) for currency, amount in sorted(usage.costs.items())),
+        " + ".join(
+            _money(amount, currency) for currency, amount in sorted(usage.costs.items())
+        ),
         ", ".join(sorted(usage.unpriced)),
         tokens.read,
     )
@@ -91,29 +101,41 @@ def _money(amount: Decimal, currency: str) -> str:
 
 
 def summary_of(chat: Chat) -> UsageView | None:
-    """Return what the latest SUMMED answers of a chat have used."""
+    """Return the usage of the latest SUMMED answers of a chat."""
     return usage_view(total(usage_of_chat(chat, limit=SUMMED).values()))
 
 
 @require_GET
 @refusals_as_pages
 def chat_usage(request: SignedIn, pk: int) -> HttpResponse:
-    """Show what each turn of a chat has used."""
+    """Show the usage of each turn of a chat."""
     chat = queries.get_chat_for(request.standing, pk)
     used = usage_of_chat(chat)
     turns = [] if chat.pruned_at is not None else chat.turns.order_by("-id")[:LISTED]
-    lines = [TurnLine(turn, view) for turn in turns if (view := usage_view(used.get(turn.pk, Usage()))) is not None]
-    context = {"chat": chat, "lines": lines, "total": usage_view(total(used.values())), "listed": LISTED}
+    lines = [
+        TurnLine(turn, view)
+        for turn in turns
+        if (view := usage_view(used.get(turn.pk, Usage()))) is not None
+    ]
+    context = {
+        "chat": chat,
+        "lines": lines,
+        "total": usage_view(total(used.values())),
+        "listed": LISTED,
+    }
     return render(request, "chats/usage/chat.html", context)
 
 
 @require_GET
 @refusals_as_pages
 def agents_usage(request: SignedIn) -> HttpResponse:
-    """Show what each agent has used in the last `?days=`, and how its turns ended."""
+    """Show the usage of each agent in the last `?days=`, and the ends of its turns."""
     days = request.GET.get("days", str(DEFAULT_PERIOD))
     if days not in map(str, PERIODS):
-        raise Invalid(_("Usage is available for 7, 30, or 90 days."), {"days": _("must be 7, 30, or 90")})
+        raise Invalid(
+            _("Usage is available for 7, 30, or 90 days."),
+            {"days": _("must be 7, 30, or 90")},
+        )
     chats = queries.chats_for(request.standing).order_by().values("pk")
     figures = agent_figures(chats, timezone.now() - timedelta(days=int(days)))
     lines = [

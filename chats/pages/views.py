@@ -24,8 +24,13 @@ from chats.actions.attachments import SentFile
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import ApprovalPending, ChatNotFound, TurnRunning
-from chats.models import Chat
-from chats.pages.context import chat_context, composer_context, part_context, render_push
+from chats.models import Chat, TurnCheckpoint
+from chats.pages.context import (
+    chat_context,
+    composer_context,
+    part_context,
+    render_push,
+)
 from chats.pages.messages import part_view
 from chats.queries import branches
 from chats.queries.agents import agent_named, agents
@@ -36,8 +41,14 @@ from chats.states import TurnState
 PAGE = 30
 MESSAGES_SHOWN = 60
 CHECKPOINTS = 200
-#: The states to filter the list by. A turn is queued for a moment only, and counts as running.
-LISTED = (TurnState.SUSPENDED, TurnState.RUNNING, TurnState.COMPLETED, TurnState.STOPPED, TurnState.FAILED)
+#: States to filter the list by. A turn is queued only briefly, and counts as running.
+LISTED = (
+    TurnState.SUSPENDED,
+    TurnState.RUNNING,
+    TurnState.COMPLETED,
+    TurnState.STOPPED,
+    TurnState.FAILED,
+)
 
 
 @require_GET
@@ -48,11 +59,18 @@ def chats(request: SignedIn) -> HttpResponse:
         agent=request.GET.get("agent", "").replace("\x00", ""),
         state=_state(request.GET.get("state", "")),
     )
-    matching = queries.filtered_chats_for(request.standing, filters, after=number_from(request.GET.get("before", "")))
+    matching = queries.filtered_chats_for(
+        request.standing, filters, after=number_from(request.GET.get("before", ""))
+    )
     page = list(matching[: PAGE + 1])
     context = {
-        "chats": [(chat, TurnState(chat.state) if chat.state else None) for chat in page[:PAGE]],
-        "older_query": filters.query(before=page[PAGE - 1].pk) if len(page) > PAGE else "",
+        "chats": [
+            (chat, TurnState(chat.state) if chat.state else None)
+            for chat in page[:PAGE]
+        ],
+        "older_query": filters.query(before=page[PAGE - 1].pk)
+        if len(page) > PAGE
+        else "",
         "filters": filters,
         "states": [(state.value, state.label) for state in LISTED],
         "agents": agents(),
@@ -61,33 +79,39 @@ def chats(request: SignedIn) -> HttpResponse:
 
 
 def _state(value: str) -> str:
-    """Return the state to filter by; "" for one that is unknown."""
+    """Return the state to filter by; "" for an unknown one."""
     return value if value in {state.value for state in LISTED} else ""
 
 
 @require_POST
 @refusals_as_pages
 def new_chat(request: SignedIn) -> HttpResponse:
-    """Start a chat, with its first message if one was written."""
+    """Start a chat, with its first message if there is one."""
     agent = agent_named(request.POST.get("agent", ""))
     text = _text(request)
     with transaction.atomic():  # so that a refused message does not leave an empty chat
         chat = actions.open_chat(owner=request.user, agent=agent)
         if text.strip():
-            actions.post_message(chat, text, by=actor_of(request), agent=agent, via=Door.CHAT)
+            actions.post_message(
+                chat, text, by=actor_of(request), agent=agent, via=Door.CHAT
+            )
     return redirect(chat)
 
 
 def _text(request: HttpRequest) -> str:
-    """Return the message with `\\n` as its line breaks; browsers send CRLF."""
+    """Return the message with `\\n` line breaks; browsers send CRLF."""
     return request.POST.get("text", "").replace("\r\n", "\n")
 
 
 def _files(request: HttpRequest) -> list[SentFile]:
-    """Return the uploaded files. The size of the whole request is bounded before this."""
+    """Return the uploaded files. The size of the whole request is limited earlier."""
     uploaded = request.FILES.getlist("files")
     # A browser sends one file without a name and content if none was chosen.
-    return [SentFile(str(file.name or ""), file.read()) for file in uploaded if file.size or file.name]
+    return [
+        SentFile(str(file.name or ""), file.read())
+        for file in uploaded
+        if file.size or file.name
+    ]
 
 
 @require_GET
@@ -99,16 +123,27 @@ def chat_detail(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 @refusals_as_pages
 def message_part(request: SignedIn, pk: int, message: int, part: int) -> HttpResponse:
-    """Return a part of a message for an open page, to which it was too large to be pushed."""
+    """Return a part of a message for an open page that was too large to be pushed."""
     chat = queries.get_chat_for(request.standing, pk)
-    return render(request, "chats/chat/_part.html", part_context(request.standing, chat, message, part))
+    return render(
+        request,
+        "chats/chat/_part.html",
+        part_context(request.standing, chat, message, part),
+    )
 
 
 def _chat_page(
-    request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, draft: str = "", **extra: Any
+    request: SignedIn,
+    chat: Chat,
+    *,
+    status: int = HTTPStatus.OK,
+    draft: str = "",
+    **extra: Any,
 ) -> HttpResponse:
     position = number_from(request.GET.get("before", ""), digits=9)
-    context = chat_context(request.standing, chat, limit=MESSAGES_SHOWN, before=position)
+    context = chat_context(
+        request.standing, chat, limit=MESSAGES_SHOWN, before=position
+    )
     context |= {
         "branches": branches.branches_of(chat),
         "rendered_at": timezone.now(),
@@ -152,15 +187,22 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
     return redirect(chat)
 
 
-def _refused(request: SignedIn, chat: Chat, refusal: Refusal, draft: str) -> HttpResponse:
-    # One about what the chat waits for goes when the chat goes on.
-    extra = {"refusal": str(refusal), "refusal_passes": isinstance(refusal, ApprovalPending | TurnRunning)}
+def _refused(
+    request: SignedIn, chat: Chat, refusal: Refusal, draft: str
+) -> HttpResponse:
+    # A refusal because of pending requests disappears when the chat continues.
+    extra = {
+        "refusal": str(refusal),
+        "refusal_passes": isinstance(refusal, ApprovalPending | TurnRunning),
+    }
     if request.headers.get("HX-Request"):
         return _composer(request, chat, status=refusal.status, draft=draft, **extra)
     return _chat_page(request, chat, status=refusal.status, draft=draft, **extra)
 
 
-def _composer(request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
+def _composer(
+    request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, **context: Any
+) -> HttpResponse:
     context |= {"chat": chat, **composer_context(request.standing, chat)}
     return render(request, "chats/chat/_composer.html", context, status=status)
 
@@ -206,7 +248,7 @@ def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
     shown = masked(parts, secret_names_of(chat))
     context = {
         "chat": chat,
-        "checkpoint": stored,
+        "checkpoint": _shown_checkpoint(stored),
         "may_branch": branches.may_branch(request.user.pk, chat),
         "asks": len(branches.open_part_ids(parts)),
         "token": uuid4().hex,
@@ -214,3 +256,14 @@ def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
         "raw": pretty({"id": stored.message_id, "role": "assistant", "parts": shown}),
     }
     return render(request, "chats/lookback/checkpoint.html", context)
+
+
+#: What the page of a checkpoint shows of its columns: not its parts, which it shows with masks.
+_OF_CHECKPOINT = (
+    "pk", "ordinal", "kind", "message_id", "run_id", "finish_reason", "stopped", "created_at", "digest", "error",
+)  # fmt: skip
+
+
+def _shown_checkpoint(stored: TurnCheckpoint) -> dict[str, Any]:
+    columns = {name: masked(getattr(stored, name)) for name in _OF_CHECKPOINT}
+    return columns | {"kind_label": stored.get_kind_display()}

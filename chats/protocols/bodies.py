@@ -1,4 +1,4 @@
-"""What the bodies of all chat clients have in common: the ids that clients choose."""
+"""Shared parts of chat clients' bodies: client-chosen ids."""
 
 from __future__ import annotations
 
@@ -14,12 +14,18 @@ MAX_ID = 200
 
 def _id(value: object) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= MAX_ID:
-        raise ValueError(_("must be text of 1 to %(limit)s characters") % {"limit": MAX_ID})
+        raise ValueError(
+            _("must be text of 1 to %(limit)s characters") % {"limit": MAX_ID}
+        )
     canonical(value)
     return value
 
 
-#: An id or a name that a client has chosen; one that may be null, and one that may be empty too.
+#: A client-chosen id or name; one that may be null, and one that may be empty too.
 Id = Annotated[str, PlainValidator(_id)]
-OptionalId = Annotated[str, PlainValidator(lambda value: "" if value is None else _id(value))]
-Name = Annotated[str, PlainValidator(lambda value: "" if value in (None, "") else _id(value))]
+OptionalId = Annotated[
+    str, PlainValidator(lambda value: "" if value is None else _id(value))
+]
+Name = Annotated[
+    str, PlainValidator(lambda value: "" if value in (None, "") else _id(value))
+]

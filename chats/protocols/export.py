@@ -1,4 +1,4 @@
-"""Export a chat: by its number for everyone who may read it, or by its public id for its owner."""
+"""Export a chat: by number for everyone who may read it, or by public id for its owner."""
 
 from __future__ import annotations
 
@@ -34,5 +34,8 @@ def _export(request: HttpRequest, chat: Chat, *, masks: bool) -> HttpResponse:
     if request.method == HTTPMethod.HEAD:
         return HttpResponse(content_type="application/json", headers=headers)
     return streamed_response(
-        request, exporting.pieces(chat, masks=masks), content_type="application/json", headers=headers
+        request,
+        exporting.pieces(chat, masks=masks),
+        content_type="application/json",
+        headers=headers,
     )

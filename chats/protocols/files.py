@@ -1,4 +1,4 @@
-"""The files of chats, for programs and for the pages, which show them from here."""
+"""The files of chats, for programs and pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ from chats.queries.chats import copies_of_file_for
 def read(request: HttpRequest, caller: Caller, file_id: uuid.UUID) -> HttpResponse:
     """Return a file of a chat that the caller may read."""
     copies = copies_of_file_for(caller.standing, file_id)
-    file = next((copy for copy in copies if reaches(caller, copy.chat.public_id, owner=copy.chat.owner_id)), None)
+    file = next(
+        (
+            copy
+            for copy in copies
+            if reaches(caller, copy.chat.public_id, owner=copy.chat.owner_id)
+        ),
+        None,
+    )
     if file is None:
         raise ChatNotFound
-    return file_response(request, file.media_type, file.name, file.digest, lambda: bytes(file.content))
+    return file_response(
+        request, file.media_type, file.name, file.digest, lambda: bytes(file.content)
+    )

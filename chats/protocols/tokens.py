@@ -22,8 +22,15 @@ NO_MORE = gettext_lazy("A client token cannot create other tokens. Use an API ke
 
 
 def _seconds(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 60 <= value <= MAX_TOKEN_SECONDS:
-        raise ValueError(_("must be a whole number from 60 to %(limit)s") % {"limit": MAX_TOKEN_SECONDS})
+    if (
+        not isinstance(value, int)
+        or isinstance(value, bool)
+        or not 60 <= value <= MAX_TOKEN_SECONDS
+    ):
+        raise ValueError(
+            _("must be a whole number from 60 to %(limit)s")
+            % {"limit": MAX_TOKEN_SECONDS}
+        )
     return value
 
 
@@ -36,7 +43,7 @@ class NewToken(Body):
 
 @endpoint("POST", "ask", tokens=NO_MORE, counts=True)
 def create(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Make a token: `{"chat": id, "seconds"?: 60..3600}` to `{"token", "chat", "scopes", "expires_at"}`.
+    """Create a token: `{"chat": id, "seconds"?: 60..3600}` to `{"token", "chat", "scopes", "expires_at"}`.
 
     The chat need not exist yet.
     """
@@ -48,4 +55,6 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
         "scopes": sorted(caller.scopes & callers.TOKEN_SCOPES),
         "expires_at": (timezone.now() + timedelta(seconds=sent.seconds)).isoformat(),
     }
-    return JsonResponse(created, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
+    return JsonResponse(
+        created, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"}
+    )

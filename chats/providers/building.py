@@ -1,4 +1,4 @@
-"""Where a request is built: outside of the event loop if it is large."""
+"""Build large requests outside the event loop."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ Built = TypeVar("Built")
 
 
 async def build(request: ModelRequest, make: Callable[[], Built]) -> Built:
-    """Return what `make` makes of a request; in a thread if the request has files, because these are megabytes."""
+    """Return the result of `make`; it runs in a thread if the request has files, because these are megabytes."""
     return await asyncio.to_thread(make) if count_files(request.messages) else make()

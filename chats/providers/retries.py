@@ -1,4 +1,4 @@
-"""When a request to a model's server is tried again, whichever server it is. Pure, but for jitter and the clock."""
+"""Retries of requests to a model's server, for all servers. Pure, except for jitter and the clock."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ FIRST_WAIT = 0.5
 
 
 def is_temporary(status: int) -> bool:
-    """Return whether the same request may well succeed a moment later; `status` is 0 without a response."""
+    """Return whether the same request may succeed a moment later; `status` is 0 without a response."""
     return not status or status in {408, 409, 429} or status >= 500
 
 
 def is_redirect(status: int) -> bool:
-    """Return whether a response is a redirect, whatever else it says of itself."""
+    """Return whether a response is a redirect, judged by status alone."""
     return 300 <= status < 400
 
 
 def words_of_redirect(status: int, setting: str) -> str:
-    """Return what people are told of a redirect, which is not followed; `setting` names the address that was asked."""
+    """Return the message about a redirect, which is not followed; `setting` names the address that was asked."""
     message = _(
         "The model's server redirects to another address (status %(status)d). The conversation was not sent there. "
         "Set %(setting)s to the address that answers."
@@ -34,10 +34,13 @@ def words_of_redirect(status: int, setting: str) -> str:
 
 
 def with_request_id(problem: str, request_id: str) -> str:
-    """Return words about a failed request with the id by which the provider's support finds it, if there is one."""
+    """Return a message about a failed request, with the request's id for the provider's support, if there is one."""
     if not request_id:
         return problem
-    return _("%(problem)s (Request %(request_id)s.)") % {"problem": problem, "request_id": request_id}
+    return _("%(problem)s (Request %(request_id)s.)") % {
+        "problem": problem,
+        "request_id": request_id,
+    }
 
 
 def retry_after(header: str) -> float | None:
@@ -53,7 +56,7 @@ def retry_after(header: str) -> float | None:
 
 
 def seconds_to_wait(requested: float | None, attempts: int) -> float:
-    """Return the wait before the next request: what the server asks for, or else a jittered exponential backoff."""
+    """Return the wait before the next request: the server's request, or else a jittered exponential backoff."""
     if requested is not None:
         return requested
     doubled: float = FIRST_WAIT * 2 ** (attempts - 1)
@@ -61,7 +64,13 @@ def seconds_to_wait(requested: float | None, attempts: int) -> float:
 
 
 def later(requested: float | None) -> str:
-    """Return what a person can do about a problem that passes."""
+    """Return instructions for a temporary problem."""
     minutes = math.ceil((requested or 0) / 60)
-    wait = ngettext("Wait %(n)d minute", "Wait %(n)d minutes", minutes) if minutes > 1 else _("Wait a minute")
-    return _("%(wait)s, then send your message again.") % {"wait": wait % {"n": minutes}}
+    wait = (
+        ngettext("Wait %(n)d minute", "Wait %(n)d minutes", minutes)
+        if minutes > 1
+        else _("Wait a minute")
+    )
+    return _("%(wait)s, then send your message again.") % {
+        "wait": wait % {"n": minutes}
+    }

@@ -9,9 +9,9 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from typing import Any
 from uuid import uuid4
 
+from approvals.json_types import JsonDict
 from chats.agent.events import (
     Event,
     ModelFinished,
@@ -26,12 +26,12 @@ from chats.agent.provider import ModelMessage, ModelRequest, is_context
 from chats.agent.script import Conversation, Say, Use, fill
 
 MODEL = "scripted"
-#: Seconds between two words of a text that names no pause of its own.
+#: Seconds between two words of a text without a pause of its own.
 PAUSE = 0.01
 
 
 class ScriptedProvider:
-    """Plays the agent's `script`. To a sentence that matches no conversation it answers with example sentences."""
+    """Play the agent's `script`. A sentence that matches no conversation is answered with example sentences."""
 
     name = "scripted"
 
@@ -41,21 +41,34 @@ class ScriptedProvider:
         conversation, groups = _find(request.agent.script, text)
         values = groups | _results(since)
         acts = conversation.steps[step] if step < len(conversation.steps) else ()
-        blocks: list[dict[str, Any]] = []
+        blocks: list[JsonDict] = []
         for index, act in enumerate(acts):
             if isinstance(act, Say):
                 spoken = str(fill(act.text, values))
-                async for event in _say(f"text-{index}", spoken, PAUSE if act.pause is None else act.pause):
+                async for event in _say(
+                    f"text-{index}", spoken, PAUSE if act.pause is None else act.pause
+                ):
                     yield event
                 blocks.append({"type": "text", "text": spoken})
             else:
-                call_id, arguments = f"call_{uuid4().hex[:24]}", fill(act.input, values)
-                block = {"type": "tool_use", "id": call_id, "name": act.tool, "input": arguments}
+                call_id = f"call_{uuid4().hex[:24]}"
+                arguments = fill(act.input, values)
+                block = {
+                    "type": "tool_use",
+                    "id": call_id,
+                    "name": act.tool,
+                    "input": arguments,
+                }
                 for event in _use(block):
                     yield event
                 blocks.append(block)
         used_tool = any(isinstance(act, Use) for act in acts)
-        yield ModelFinished(blocks, "tool_use" if used_tool else "end_turn", MODEL, _usage(request.messages, blocks))
+        yield ModelFinished(
+            blocks,
+            "tool_use" if used_tool else "end_turn",
+            MODEL,
+            _usage(request.messages, blocks),
+        )
 
 
 async def _say(part_id: str, text: str, pause: float) -> AsyncIterator[Event]:
@@ -66,7 +79,7 @@ async def _say(part_id: str, text: str, pause: float) -> AsyncIterator[Event]:
     yield TextEnded(part_id)
 
 
-def _use(block: dict[str, Any]) -> Sequence[Event]:
+def _use(block: JsonDict) -> Sequence[Event]:
     text = json.dumps(block["input"])
     middle = len(text) // 2
     return [
@@ -77,12 +90,14 @@ def _use(block: dict[str, Any]) -> Sequence[Event]:
     ]
 
 
-def _find(script: Sequence[Conversation], text: str) -> tuple[Conversation, dict[str, Any]]:
+def _find(script: Sequence[Conversation], text: str) -> tuple[Conversation, JsonDict]:
     for conversation in script:
         groups = conversation.match(text)
         if groups is not None:
             return conversation, dict(groups)
-    known = "\n".join(f"- `{conversation.example}`" for conversation in script if conversation.example)
+    known = "\n".join(
+        f"- `{conversation.example}`" for conversation in script if conversation.example
+    )
     answer = (
         f"I am the scripted provider: no model is connected. Sentences I know:\n\n{known}"
         if known
@@ -91,25 +106,37 @@ def _find(script: Sequence[Conversation], text: str) -> tuple[Conversation, dict
     return Conversation("", [[Say(answer)]]), {}
 
 
-def _last_user_text(messages: Sequence[ModelMessage]) -> tuple[str, Sequence[ModelMessage]]:
+def _last_user_text(
+    messages: Sequence[ModelMessage],
+) -> tuple[str, Sequence[ModelMessage]]:
     """Return the text of the user's last message, and the messages after it."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
-        texts = [block["text"] for block in message.content if block["type"] == "text" and not is_context(block)]
-        if message.role == "user" and texts:
+        if message.role != "user":
+            continue
+        texts = [
+            block["text"]
+            for block in message.content
+            if block["type"] == "text" and not is_context(block)
+        ]
+        if texts:
             return "\n".join(texts), messages[position + 1 :]
     return "", messages
 
 
-def _results(since: Sequence[ModelMessage]) -> dict[str, Any]:
+def _results(since: Sequence[ModelMessage]) -> JsonDict:
     """Return the last step's results: `results` one by one, `answers` as one text."""
     results: list[str] = []
     if since and since[-1].role == "user":
-        results = [_result_text(block["content"]) for block in since[-1].content if block["type"] == "tool_result"]
+        results = [
+            _result_text(block["content"])
+            for block in since[-1].content
+            if block["type"] == "tool_result"
+        ]
     return {"results": results, "answers": " and ".join(results)}
 
 
-def _result_text(content: str | list[dict[str, Any]]) -> str:
+def _result_text(content: str | list[JsonDict]) -> str:
     """Return a tool result as text for people: the text, the response, the chosen labels, or the raw content."""
     if isinstance(content, list):
         # A result with files begins with its text.
@@ -124,11 +151,26 @@ def _result_text(content: str | list[dict[str, Any]]) -> str:
                 return str(value[key])
         if isinstance(value.get("selected"), list):
             return ", ".join(map(str, value["selected"]))
-        return ", ".join(f"{key} {item}" for key, item in value.items() if not isinstance(item, dict | list))
+        return ", ".join(
+            f"{key} {item}"
+            for key, item in value.items()
+            if not isinstance(item, dict | list)
+        )
     return value if isinstance(value, str) else content
 
 
-def _usage(messages: Sequence[ModelMessage], blocks: Sequence[dict[str, Any]]) -> dict[str, int]:
+def _usage(
+    messages: Sequence[ModelMessage], blocks: Sequence[JsonDict]
+) -> dict[str, int]:
     """Return the usage; words count as tokens."""
-    input_tokens = sum(len(str(block.get("text", "")).split()) for message in messages for block in message.content)
-    return {"input_tokens": input_tokens, "output_tokens": sum(len(json.dumps(block).split()) for block in blocks)}
+    texts = [
+        str(block["text"])
+        for message in messages
+        for block in message.content
+        if "text" in block
+    ]
+    input_tokens = sum(len(text.split()) for text in texts)
+    return {
+        "input_tokens": input_tokens,
+        "output_tokens": sum(len(json.dumps(block).split()) for block in blocks),
+    }

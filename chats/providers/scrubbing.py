@@ -1,4 +1,4 @@
-"""Take secrets out of what an upstream says: its errors may repeat a key, and a proxy may answer with a page of its own."""
+"""Remove secrets from an upstream's texts: its errors may repeat a key, and a proxy may respond with a page of its own."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ from django.conf import settings
 
 from approvals.db.canonical_json import clean_text
 
-#: Stands where a secret was.
+#: Replaces a secret.
 REMOVED = "[removed]"
-#: Characters of a text that are looked at, few because some patterns take quadratic time, and those that are kept.
-READ, KEPT = 2_000, 300
+#: Characters of a text that are examined, few because some patterns take quadratic time, and that are kept.
+READ = 2_000
+KEPT = 300
 #: Servers quote keys in part, so a piece of this length counts as the secret. A shorter secret counts only as a whole word.
 PIECE = 8
-#: Settings whose values no one may be shown, or the passwords in them, and the shortest value that is looked for.
+#: Settings that are secret or contain passwords, and the minimum length of a value to search for.
 SECRET_SETTING = re.compile(r"(?:KEY|KEY_FALLBACKS|SECRET|TOKEN|PASSWORD|WEBHOOK_URL)$")
 ADDRESS_SETTING = re.compile(r"(?:URL|DSN)$")
 SHORTEST = 6
 
-PAGE = re.compile(r"<\s*(?:!doctype|html|head|body|title|center|h1|script|style|div|p|br|\?xml)\b", re.IGNORECASE)
-#: What looks like a secret, whoever it belongs to. The groups are kept.
+PAGE = re.compile(
+    r"<\s*(?:!doctype|html|head|body|title|center|h1|script|style|div|p|br|\?xml)\b",
+    re.IGNORECASE,
+)
+#: Texts that look like secrets. The groups are kept.
 KEY_LIKE = (
     (re.compile(r"(\w://)[^\s/@]+@"), rf"\1{REMOVED}@"),
     (re.compile(r"-----BEGIN [\s\S]*?(?:-----END [A-Z ]+-----|\Z)"), REMOVED),
@@ -52,9 +56,9 @@ UNBROKEN = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{32,}")
 
 
 def scrub(text: object, secrets: Iterable[str] = ()) -> str:
-    """Return an upstream's text in one line of at most KEPT characters, without secrets; "" for a page of HTML or XML.
+    """Return an upstream's text on one line of at most KEPT characters, without secrets; "" for a page of HTML or XML.
 
-    Removes `secrets`, those that this server was sent, also in part; what the settings keep secret; and what looks like a key.
+    Removes `secrets` (sent to this server), even in part, secret settings, and text that looks like a key.
     """
     line = clean_text(str(text)[:READ])
     if PAGE.search(line):
@@ -66,7 +70,11 @@ def scrub(text: object, secrets: Iterable[str] = ()) -> str:
 def scrub_ids(secrets: Iterable[str], **values: Any) -> dict[str, str]:
     """Return the ids and names among these values of an upstream, without secrets. They may be long words."""
     secrets = list(secrets)
-    ids = {name: value for name, value in values.items() if isinstance(value, str) and ID.fullmatch(value)}
+    ids = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, str) and ID.fullmatch(value)
+    }
     return {name: _without_secrets(value, secrets) for name, value in ids.items()}
 
 
@@ -88,7 +96,10 @@ def scrub_json(value: Any, secrets: Iterable[str] = ()) -> Any:
         case str():
             return scrub(value, secrets)
         case Mapping():
-            return {scrub(str(name), secrets): scrub_json(item, secrets) for name, item in value.items()}
+            return {
+                scrub(str(name), secrets): scrub_json(item, secrets)
+                for name, item in value.items()
+            }
         case list() | tuple():
             return [scrub_json(item, secrets) for item in value]
         case _:
@@ -98,7 +109,11 @@ def scrub_json(value: Any, secrets: Iterable[str] = ()) -> Any:
 def _without(text: str, secret: str) -> str:
     """Return the text without the secret and without its pieces."""
     if len(secret) < PIECE:
-        return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", REMOVED, text) if secret else text
+        return (
+            re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", REMOVED, text)
+            if secret
+            else text
+        )
     pieces = {secret[start : start + PIECE] for start in range(len(secret) - PIECE + 1)}
     hidden: set[int] = set()
     for start in range(len(text) - PIECE + 1):
@@ -109,16 +124,20 @@ def _without(text: str, secret: str) -> str:
 
 
 def _unless_readable(match: re.Match[str]) -> str:
-    """Return a long word if it can be read, such as the name of a model; otherwise what stands for a secret."""
+    """Return a long word if it is readable, such as the name of a model; otherwise the placeholder of a secret."""
     word = match[0]
     mixed = all(re.search(kind, word) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
     return REMOVED if mixed or UNBROKEN.search(word) else word
 
 
 def _secret_settings() -> Iterator[str]:
-    """Yield the values of settings that no one may be shown, and the passwords in addresses."""
+    """Yield the values of secret settings, and the passwords in addresses."""
     for name in dir(settings):
-        value = getattr(settings, name) if SECRET_SETTING.search(name) or ADDRESS_SETTING.search(name) else None
+        value = (
+            getattr(settings, name)
+            if SECRET_SETTING.search(name) or ADDRESS_SETTING.search(name)
+            else None
+        )
         values = value if isinstance(value, list | tuple) else [value]
         for text in values:
             if isinstance(text, str):
@@ -128,6 +147,6 @@ def _secret_settings() -> Iterator[str]:
 
 
 def _passwords(address: str) -> list[str]:
-    """Return the password in an address, as it is and as it is written there."""
+    """Return the password in an address, decoded and as written there."""
     password = (urlsplit(address).password or "") if "://" in address else ""
     return [password, unquote(password)]

@@ -1,4 +1,4 @@
-"""Reads of chats, in a constant number of statements each. What is absent and what is forbidden look alike."""
+"""Reads of chats, each in a constant number of statements. Absent and forbidden rows look the same."""
 
 from chats.queries.chats import (
     chats_for,
@@ -8,13 +8,24 @@ from chats.queries.chats import (
     is_known_message_id,
     last_cut_messages,
     last_messages,
-    last_texts,
     message_of,
+    texts_before,
     with_parts,
 )
-from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
+from chats.queries.checkpoints import (
+    checkpoints_of,
+    get_checkpoint_for,
+    group_by_message,
+    parts_at,
+)
 from chats.queries.listing import ChatFilters, filtered_chats_for
-from chats.queries.progress import Progress, model_history, progress_of, remember
+from chats.queries.progress import (
+    Progress,
+    decided_since,
+    paused_at,
+    progress_of,
+    remember,
+)
 from chats.queries.requests import (
     calls_of,
     chain_of,
@@ -26,7 +37,14 @@ from chats.queries.requests import (
     requests_of,
     requests_with_ids,
 )
-from chats.queries.steps import call_view, decision_of, history_before, step_views, steps_of
+from chats.queries.steps import (
+    call_view,
+    decision_of,
+    history_before,
+    step_views,
+    steps_of,
+    with_decision,
+)
 from chats.queries.turns import (
     events_after,
     last_seq,
@@ -46,6 +64,7 @@ __all__ = [
     "chain_of",
     "chats_for",
     "checkpoints_of",
+    "decided_since",
     "decision_of",
     "events_after",
     "filtered_chats_for",
@@ -60,13 +79,12 @@ __all__ = [
     "last_cut_messages",
     "last_messages",
     "last_seq",
-    "last_texts",
     "last_turn",
     "message_of",
-    "model_history",
     "open_requests",
     "own_open_requests",
     "parts_at",
+    "paused_at",
     "progress_of",
     "question_for_message",
     "remember",
@@ -78,7 +96,9 @@ __all__ = [
     "step_views",
     "steps_of",
     "sub_agent_turns",
+    "texts_before",
     "unfinished_turn",
     "unfinished_turns",
+    "with_decision",
     "with_parts",
 ]

@@ -11,10 +11,13 @@ from chats.exceptions import BadMessage
 
 
 def agent_named(name: str) -> Agent:
-    """Return the listed agent with that name. BadMessage without one."""
+    """Return the listed agent with that name. Raise BadMessage without one."""
     agent = registry.load(tuple(settings.HITL_AGENTS)).get(name)
     if agent is None:
-        raise BadMessage(_("No agent is named %(name)r. Start a new chat with another agent.") % {"name": name})
+        raise BadMessage(
+            _("No agent is named %(name)r. Start a new chat with another agent.")
+            % {"name": name}
+        )
     return agent
 
 

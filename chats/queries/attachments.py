@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from chats.models import Attachment
 
 
-def file_contents(chat_pk: int, file_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, bytes]:
-    """Return the contents of these files of a chat, without those that it does not have."""
+def file_contents(
+    chat_pk: int, file_ids: Sequence[uuid.UUID]
+) -> dict[uuid.UUID, bytes]:
+    """Return the contents of these files, without those that the chat does not have."""
     if not file_ids:
         return {}
-    rows = Attachment.objects.filter(chat=chat_pk, file_id__in=file_ids).values_list("file_id", "content")
+    rows = Attachment.objects.filter(chat=chat_pk, file_id__in=file_ids).values_list(
+        "file_id", "content"
+    )
     return {file_id: bytes(content) for file_id, content in rows}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 from django.db.models import QuerySet
 
 from approvals.access.standing import Standing
+from approvals.json_types import JsonDict
 from chats import checkpoints
 from chats.exceptions import ChatNotFound, ChatPruned
 from chats.models import Chat, TurnCheckpoint
@@ -16,12 +16,14 @@ from chats.queries.chats import get_chat_for
 
 
 def checkpoints_of(chat: Chat) -> QuerySet[TurnCheckpoint]:
-    """The checkpoints of a chat, the oldest first."""
+    """Return the checkpoints of a chat, oldest first."""
     return TurnCheckpoint.objects.filter(chat_pk=chat.pk).order_by("id")
 
 
-def get_checkpoint_for(viewer: Standing, pk: int) -> tuple[Chat, TurnCheckpoint, list[dict[str, Any]]]:
-    """Return the chat, the checkpoint and its parts. ChatNotFound, ChatPruned."""
+def get_checkpoint_for(
+    viewer: Standing, pk: int
+) -> tuple[Chat, TurnCheckpoint, list[JsonDict]]:
+    """Return the chat, the checkpoint and its parts. Raise ChatNotFound or ChatPruned."""
     checkpoint = TurnCheckpoint.objects.filter(pk=pk).first()
     if checkpoint is None:
         raise ChatNotFound
@@ -31,10 +33,12 @@ def get_checkpoint_for(viewer: Standing, pk: int) -> tuple[Chat, TurnCheckpoint,
     return chat, checkpoint, parts_at(checkpoint)
 
 
-def parts_at(checkpoint: TurnCheckpoint) -> list[dict[str, Any]]:
+def parts_at(checkpoint: TurnCheckpoint) -> list[JsonDict]:
     """Return the message's parts at a checkpoint."""
     earlier = TurnCheckpoint.objects.filter(
-        chat_pk=checkpoint.chat_pk, message_id=checkpoint.message_id, ordinal__lte=checkpoint.ordinal
+        chat_pk=checkpoint.chat_pk,
+        message_id=checkpoint.message_id,
+        ordinal__lte=checkpoint.ordinal,
     )
     return checkpoints.fold(earlier.order_by("ordinal"))
 

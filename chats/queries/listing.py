@@ -12,14 +12,14 @@ from chats.models import Chat, Turn
 from chats.queries.chats import chats_for
 from chats.states import TurnState
 
-#: A search for words or for a state of the past looks at so many chats, the latest: neither has an index.
+#: A search for words or for a past state examines this many of the latest chats, since neither has an index.
 WINDOW = 5_000
 MAX_WORDS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFilters:
-    """Which chats to list. An empty value does not filter; `words` are looked for in titles, `state` is of the last turn."""
+    """The filters of the list. An empty value does not filter; `words` are searched in titles, `state` is of the last turn."""
 
     words: str = ""
     agent: str = ""
@@ -30,14 +30,21 @@ class ChatFilters:
 
     def query(self, *, before: int) -> str:
         """Return the query string of the page of chats that are older than the one with this id."""
-        parameters = {"q": self.words, "agent": self.agent, "state": self.state, "before": before}
+        parameters = {
+            "q": self.words,
+            "agent": self.agent,
+            "state": self.state,
+            "before": before,
+        }
         return urlencode({name: value for name, value in parameters.items() if value})
 
 
-def filtered_chats_for(viewer: Standing, filters: ChatFilters, *, after: int | None = None) -> QuerySet[Chat]:
+def filtered_chats_for(
+    viewer: Standing, filters: ChatFilters, *, after: int | None = None
+) -> QuerySet[Chat]:
     """Return the chats that people write in, latest first, with the state of the last turn in `state`.
 
-    Sub-agents' chats are linked from their parents. `after` is the id of the last chat of the page before.
+    Sub-agents' chats are linked from their parents. `after` is the id of the last chat of the previous page.
     """
     chats = chats_for(viewer).filter(root=None)
     if filters:
@@ -51,21 +58,31 @@ def filtered_chats_for(viewer: Standing, filters: ChatFilters, *, after: int | N
 
 
 def _last_state() -> Subquery:
-    return Subquery(Turn.objects.filter(chat=OuterRef("pk")).order_by("-id").values("state")[:1])
+    return Subquery(
+        Turn.objects.filter(chat=OuterRef("pk")).order_by("-id").values("state")[:1]
+    )
 
 
 def _filtered(chats: QuerySet[Chat], filters: ChatFilters) -> QuerySet[Chat]:
     if filters.state in {TurnState.QUEUED, TurnState.RUNNING, TurnState.SUSPENDED}:
         # A chat has at most one such turn, which is its last; an index finds it.
         states = (
-            [TurnState.SUSPENDED] if filters.state == TurnState.SUSPENDED else [TurnState.QUEUED, TurnState.RUNNING]
+            [TurnState.SUSPENDED]
+            if filters.state == TurnState.SUSPENDED
+            else [TurnState.QUEUED, TurnState.RUNNING]
         )
-        chats = chats.filter(pk__in=Turn.objects.filter(state__in=states).values("chat"))
+        chats = chats.filter(
+            pk__in=Turn.objects.filter(state__in=states).values("chat")
+        )
     else:
-        chats = chats.model.objects.select_related("owner").filter(pk__in=chats.values("pk")[:WINDOW])
+        chats = chats.model.objects.select_related("owner").filter(
+            pk__in=chats.values("pk")[:WINDOW]
+        )
         chats = chats.order_by("-updated_at", "-id")
         if filters.state:
-            chats = chats.annotate(ended_as=_last_state()).filter(ended_as=filters.state)
+            chats = chats.annotate(ended_as=_last_state()).filter(
+                ended_as=filters.state
+            )
     if filters.agent:
         chats = chats.filter(agent=filters.agent)
     for word in filters.words.split():

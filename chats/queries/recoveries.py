@@ -10,12 +10,14 @@ from chats.models import Chat, ToolCall
 
 
 def recoveries_of(chat: Chat, calls: QuerySet[ToolCall]) -> QuerySet[ApprovalRequest]:
-    """All recoveries of these calls of a chat, unordered; a call itself refers only to its latest.
+    """Return all recoveries of these calls of a chat, unordered; a call itself refers only to its latest.
 
     For a branch, includes those that were decided in the original chat before the branch.
     """
     recovered = calls.filter(recovery__isnull=False)
-    before = Q(scope__in=recovered.values("recovery__scope")) | Q(scope__in=recovered.values("approval__scope"))
+    before = Q(scope__in=recovered.values("recovery__scope")) | Q(
+        scope__in=recovered.values("approval__scope")
+    )
     return ApprovalRequest.objects.filter(
         Q(scope=chat.scope) | before & Q(decision__decided_at__lt=chat.created_at),
         kind=Kind.RECOVERY,

@@ -1,4 +1,4 @@
-"""The requests of chats: what a turn waits for, and what its calls asked."""
+"""The requests of chats: the pending ones of a turn, and those of its calls."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db.models import BigAutoField, QuerySet, Subquery, UUIDField
 
 from approvals.access import permissions
 from approvals.access.standing import Standing
+from approvals.asking.calls import RequestOfCall
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.queries import UNREAD
@@ -24,7 +25,9 @@ from chats.queries.values import CallView
 
 def open_requests(turn: Turn) -> list[ApprovalRequest]:
     """Return the pending requests of a turn and of the sub-agents below it."""
-    return own_open_requests(turn) + [request for below in subagents.open_requests(turn).values() for request in below]
+    return own_open_requests(turn) + [
+        request for below in subagents.open_requests(turn).values() for request in below
+    ]
 
 
 def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
@@ -32,19 +35,34 @@ def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     # Only those of its last step can be open.
     calls = last_calls(turn)
     chain = chain_of(turn, map(call_view, calls))
-    waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
+    waiting = {
+        row["toolCallId"]
+        for row in [*pending_tool_calls(chain), *pending_approvals(chain)]
+    }
     # A recovery asks about the outcome of a call; no part of the message shows it.
-    pairs = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
+    pairs = [
+        (call.approval if call.tool_call_id in waiting else None, call.recovery)
+        for call in calls
+    ]
     # A request may have ended a moment before its call takes the outcome.
-    return [request for pair in pairs for request in pair if request is not None and request.pending]
+    return [
+        request
+        for pair in pairs
+        for request in pair
+        if request is not None and request.pending
+    ]
 
 
-def question_for_message(viewer: Standing, waiting: Sequence[ApprovalRequest]) -> ApprovalRequest | None:
-    """Return the request that a message of this person answers: the only one, if it is a question in one's own words."""
+def question_for_message(
+    viewer: Standing, waiting: Sequence[ApprovalRequest]
+) -> ApprovalRequest | None:
+    """Return the request that a message of this person answers: the only one, if it is a question that takes free text."""
     if len(waiting) != 1:
         return None
     (request,) = waiting
-    in_words = request.kind == Kind.QUESTION and request.allow_text and not request.options
+    in_words = (
+        request.kind == Kind.QUESTION and request.allow_text and not request.options
+    )
     return request if in_words and permissions.may_answer(viewer, request) else None
 
 
@@ -59,6 +77,7 @@ def _last_calls() -> QuerySet[ToolCall]:
     return _calls().filter(turn=turn, step__index=Subquery(last))
 
 
+#: The calls of a turn's last step, with their requests.
 _LAST_CALLS: Prepared[ToolCall] = Prepared(_last_calls)
 
 
@@ -75,29 +94,59 @@ def calls_of(turn: Turn, named: Sequence[str]) -> list[ToolCall]:
 def chain_of(turn: Turn, calls: Iterable[CallView]) -> list[dict[str, Any]]:
     """Return calls of a turn as the chain of messages that `chats.history` reads.
 
-    It is made of the rows, because the stored message may be behind them while the turn runs.
+    It is built from the rows, because the stored message may be behind them while the turn runs.
     """
-    return [{"id": turn.message_id, "role": "assistant", "parts": list(map(tool_part, calls))}]
+    return [
+        {
+            "id": turn.message_id,
+            "role": "assistant",
+            "parts": list(map(tool_part, calls)),
+        }
+    ]
 
 
 def requests_with_ids(ids: Collection[UUID]) -> list[ApprovalRequest]:
-    """Return these requests with what their votes are counted with."""
+    """Return these requests with the data for counting their votes."""
     rows = ApprovalRequest.objects.select_related("workflow").filter(pk__in=ids)
     return list(rows.defer(UNREAD))
 
 
 def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:
-    """Return the requests of these calls by toolCallId: of each call its latest."""
-    rows = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids).defer(UNREAD)
-    ordered = rows.select_related("decision", "workflow", "requested_by", "assigned_to").order_by("created_at", "id")
+    """Return the latest request of each of these calls, by toolCallId."""
+    rows = ApprovalRequest.objects.filter(
+        scope=chat.scope, tool_call_id__in=call_ids
+    ).defer(UNREAD)
+    ordered = rows.select_related(
+        "decision", "workflow", "requested_by", "assigned_to"
+    ).order_by("created_at", "id")
     return {str(request.tool_call_id): request for request in ordered}
 
 
-_WITH_WORKFLOW: Prepared[ApprovalRequest] = Prepared(
-    lambda: ApprovalRequest.objects.select_related("workflow").filter(pk=Parameter("pk", UUIDField()))
+#: Columns for recording and finding a result, and for notifying its pages.
+_FOR_A_RESULT = ("input_digest", "amount_pointer", "secrets", "workflow_id")
+_PEOPLE = ("workflow__owner", "requested_by", "assigned_to")
+#: The request of a call whose result is recorded.
+_OF_CALL: Prepared[Any] = Prepared(
+    lambda: ApprovalRequest.objects.filter(pk=Parameter("pk", UUIDField())).values_list(
+        *_FOR_A_RESULT, *_PEOPLE
+    )
 )
 
 
-def request_of(call: CallView) -> ApprovalRequest | None:
-    """Return the request that a call made, with its workflow; None if it made none."""
-    return _WITH_WORKFLOW.first(pk=call.request_id) if call.request_id else None
+def request_of(call: CallView) -> RequestOfCall | None:
+    """Return the request of a call, with the data for its result; None if there is none."""
+    if not call.request_id or call.request is not None:
+        return call.request
+    row = _OF_CALL.first(pk=call.request_id)
+    if row is None:
+        return None
+    digest, pointer, secrets, workflow_id, *people = row
+    return RequestOfCall(
+        pk=UUID(call.request_id),
+        input=call.input,
+        input_digest=digest,
+        amount_pointer=pointer,
+        secrets=secrets,
+        workflow_id=workflow_id,
+        people=tuple(people),
+    )

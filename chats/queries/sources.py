@@ -1,6 +1,6 @@
-"""What a provider's own tools found, and what an answer cites, as parts of a message. Pure.
+"""Findings of a provider's own tools, and citations of an answer, as parts of a message. Pure.
 
-Everything in it comes from strangers: it is bounded, and only addresses of web pages become links.
+All of it is untrusted: it is bounded, and only addresses of web pages become links.
 """
 
 from __future__ import annotations
@@ -9,21 +9,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from approvals.db.canonical_json import MAX_SAFE_INTEGER, NotCanonical, canonical, clean_json, clean_text
+from approvals.db.canonical_json import (
+    MAX_SAFE_INTEGER,
+    NotCanonical,
+    canonical,
+    clean_json,
+    clean_text,
+)
+from approvals.json_types import JsonDict, JsonMapping
 
-#: The type of the data part (AI SDK) of a message that holds the result of a tool which the model's provider ran.
+#: The type of the data part (AI SDK) of a message that holds the result of a tool that the model's provider ran.
 SERVER_TOOL = "data-server-tool"
-SOURCE_URL, SOURCE_DOCUMENT = "source-url", "source-document"
-USES, MCP_RESULT = frozenset({"server_tool_use", "mcp_tool_use"}), "mcp_tool_result"
+SOURCE_URL = "source-url"
+SOURCE_DOCUMENT = "source-document"
+USES = frozenset({"server_tool_use", "mcp_tool_use"})
+MCP_RESULT = "mcp_tool_result"
 _RESULT = "_tool_result"
-MAX_SOURCES, MAX_RESULTS, MAX_TITLE, MAX_URL, MAX_OUTPUT, MAX_INPUT = 50, 50, 300, 2000, 20_000, 200_000
+MAX_SOURCES = 50
+MAX_RESULTS = 50
+MAX_TITLE = 300
+MAX_URL = 2000
+MAX_OUTPUT = 20_000
+MAX_INPUT = 200_000
 
-Block = Mapping[str, Any]
-Part = dict[str, Any]
+Block = JsonMapping
+Part = JsonDict
 
 
 def source_parts(blocks: Sequence[Block]) -> list[Part]:
-    """Return what an answer shows beside its texts: results of the provider's tools, then its sources, each once."""
+    """Return an answer's parts besides its texts: results of the provider's tools, then its sources, each once."""
     used = {block.get("id"): block for block in blocks if block.get("type") in USES}
     results = [
         _result_part(block, used.get(block.get("tool_use_id"), {}))
@@ -38,7 +52,9 @@ def source_parts(blocks: Sequence[Block]) -> list[Part]:
 
 def has_citations(blocks: Sequence[Block]) -> bool:
     """Return whether a text of an answer cites anything. Such an answer is cut into a block for each cited passage."""
-    return any(block.get("type") == "text" and block.get("citations") for block in blocks)
+    return any(
+        block.get("type") == "text" and block.get("citations") for block in blocks
+    )
 
 
 def safe_url(value: Any) -> str:
@@ -55,20 +71,43 @@ def safe_url(value: Any) -> str:
 def _citations(blocks: Sequence[Block]) -> Iterator[Part]:
     for block in blocks:
         citations = block.get("citations")
-        for citation in citations if block.get("type") == "text" and isinstance(citations, list) else ():
-            if isinstance(citation, Mapping) and (part := _source(citation)) is not None:
+        for citation in (
+            citations
+            if block.get("type") == "text" and isinstance(citations, list)
+            else ()
+        ):
+            if (
+                isinstance(citation, Mapping)
+                and (part := _source(citation)) is not None
+            ):
                 yield part
 
 
-def _source(citation: Mapping[str, Any]) -> Part | None:
+def _source(citation: JsonMapping) -> Part | None:
     """Return the source of one citation; None if it names none."""
     if url := safe_url(citation.get("url")) or safe_url(citation.get("source")):
-        return {"type": SOURCE_URL, "sourceId": url, "url": url, "title": _title(citation.get("title")) or url}
-    title = _title(citation.get("document_title")) or _title(citation.get("title")) or _title(citation.get("source"))
+        return {
+            "type": SOURCE_URL,
+            "sourceId": url,
+            "url": url,
+            "title": _title(citation.get("title")) or url,
+        }
+    title = (
+        _title(citation.get("document_title"))
+        or _title(citation.get("title"))
+        or _title(citation.get("source"))
+    )
     if not title:
         return None
-    kind = "application/pdf" if citation.get("type") == "page_location" else "text/plain"
-    return {"type": SOURCE_DOCUMENT, "sourceId": f"document:{title}", "mediaType": kind, "title": title}
+    kind = (
+        "application/pdf" if citation.get("type") == "page_location" else "text/plain"
+    )
+    return {
+        "type": SOURCE_DOCUMENT,
+        "sourceId": f"document:{title}",
+        "mediaType": kind,
+        "title": title,
+    }
 
 
 def _title(value: Any) -> str:
@@ -80,7 +119,11 @@ def _result_part(block: Block, use: Block) -> Part:
     data: Part = {"name": name, "input": _input(use.get("input") or {})}
     if server := _title(use.get("server_name")):
         data["server"] = server
-    outcome = _mcp_outcome(block) if block.get("type") == MCP_RESULT else _outcome(block.get("content"))
+    outcome = (
+        _mcp_outcome(block)
+        if block.get("type") == MCP_RESULT
+        else _outcome(block.get("content"))
+    )
     return {"type": SERVER_TOOL, "data": data | outcome}
 
 
@@ -95,10 +138,12 @@ def _input(value: Any) -> Any:
 
 
 def _mcp_outcome(block: Block) -> Part:
-    """Return what a tool of an MCP server answered, as text; `error` if it failed."""
+    """Return the output of an MCP server's tool, as text; `error` if it failed."""
     content = block.get("content")
     texts = (
-        [item.get("text") for item in content if isinstance(item, Mapping)] if isinstance(content, list) else [content]
+        [item.get("text") for item in content if isinstance(item, Mapping)]
+        if isinstance(content, list)
+        else [content]
     )
     text = _output("\n".join(text for text in texts if isinstance(text, str)))
     if block.get("is_error"):
@@ -107,22 +152,32 @@ def _mcp_outcome(block: Block) -> Part:
 
 
 def _outcome(content: Any) -> Part:
-    """Return what a tool of the provider found or wrote; `error` is the code with which it failed."""
+    """Return the findings or output of a provider's tool; `error` is the code of its failure."""
     if isinstance(content, list):
-        return {"results": [result for item in content[:MAX_RESULTS] if (result := _result(item))]}
+        return {
+            "results": [
+                result for item in content[:MAX_RESULTS] if (result := _result(item))
+            ]
+        }
     if not isinstance(content, Mapping):
         return {}
     if "error_code" in content:
         return {"error": _title(content["error_code"]) or "unknown"}
     if isinstance(references := content.get("tool_references"), list):
-        names = (_title(each.get("tool_name")) for each in references[:MAX_RESULTS] if isinstance(each, Mapping))
+        names = (
+            _title(each.get("tool_name"))
+            for each in references[:MAX_RESULTS]
+            if isinstance(each, Mapping)
+        )
         return {"tools": [name for name in names if name]}
     if "url" in content:
         return {"results": [result] if (result := _result(content)) else []}
     written = {name: _output(content.get(name)) for name in ("stdout", "stderr")}
     code = content.get("return_code")
     return {name: text for name, text in written.items() if text} | (
-        {"returnCode": code} if isinstance(code, int) and abs(code) <= MAX_SAFE_INTEGER else {}
+        {"returnCode": code}
+        if isinstance(code, int) and abs(code) <= MAX_SAFE_INTEGER
+        else {}
     )
 
 
@@ -131,7 +186,9 @@ def _result(item: Any) -> Part | None:
     if not isinstance(item, Mapping) or not (url := safe_url(item.get("url"))):
         return None
     document = item.get("content")
-    title = _title(item.get("title")) or (_title(document.get("title")) if isinstance(document, Mapping) else "")
+    title = _title(item.get("title")) or (
+        _title(document.get("title")) if isinstance(document, Mapping) else ""
+    )
     return {"url": url, "title": title or url}
 
 

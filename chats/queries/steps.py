@@ -1,26 +1,29 @@
-"""Stored steps and tool calls: as views for the projection, and as the history that the model is shown."""
+"""Stored steps and tool calls: as views for the projection, and as the history for the model."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from django.db.models import BigAutoField, CharField, IntegerField, QuerySet
 
+from approvals.asking.calls import RequestOfCall
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Status
 from chats.agent.provider import ModelMessage
 from chats.models import Message, Step, ToolCall, Turn
 from chats.queries.attachments import file_contents
+from chats.queries.conversations import user_message, with_turn
 from chats.queries.file_parts import file_ids
-from chats.queries.projection import result_file_ids, user_message, with_turn
+from chats.queries.projection import result_file_ids
 from chats.queries.values import CallView, StepView
 from chats.states import CallState
 
-#: What a step is made of, and a call with the decision about it, in the order in which `_step` and `_call` take them.
+#: Columns of a step, and of a call with the decision about it, in the order of `_step` and `_call`.
 _STEP = (
     "pk",
     "turn_id",
@@ -58,22 +61,35 @@ _ASKED = (
 
 
 def _step_rows(**chosen: Any) -> QuerySet[Step, Any]:
-    return Step.objects.filter(**chosen).order_by("turn_id", "index").values_list(*_STEP)
+    return (
+        Step.objects.filter(**chosen).order_by("turn_id", "index").values_list(*_STEP)
+    )
 
 
 def _call_rows(**chosen: Any) -> QuerySet[ToolCall, Any]:
-    return ToolCall.objects.filter(**chosen).order_by("id").values_list("step_id", *_CALL, *_ASKED)
+    return (
+        ToolCall.objects.filter(**chosen)
+        .order_by("id")
+        .values_list("step_id", *_CALL, *_ASKED)
+    )
 
 
 _TURN = Parameter("turn", BigAutoField())
+#: The steps of a turn.
 _STEPS_OF_TURN: Prepared[Any] = Prepared(lambda: _step_rows(turn=_TURN))
+#: The calls of a turn, with the outcomes of their requests.
 _CALLS_OF_TURN: Prepared[Any] = Prepared(lambda: _call_rows(turn=_TURN))
-_CALLS_OF_STEP: Prepared[Any] = Prepared(lambda: _call_rows(turn=_TURN, step__index=Parameter("index", IntegerField())))
+#: The calls of one step, with the outcomes of their requests.
+_CALLS_OF_STEP: Prepared[Any] = Prepared(
+    lambda: _call_rows(turn=_TURN, step__index=Parameter("index", IntegerField()))
+)
 
 
+#: The steps of the turn that answers with a message.
 _STEPS_OF_MESSAGE: Prepared[Any] = Prepared(
     lambda: _step_rows(
-        turn__chat=Parameter("chat", BigAutoField()), turn__message_id=Parameter("message_id", CharField())
+        turn__chat=Parameter("chat", BigAutoField()),
+        turn__message_id=Parameter("message_id", CharField()),
     )
 )
 
@@ -81,12 +97,16 @@ _STEPS_OF_MESSAGE: Prepared[Any] = Prepared(
 def steps_of(turn_id: int) -> tuple[StepView, ...]:
     """Return the steps of a turn with their calls, in order."""
     steps = _STEPS_OF_TURN.all(turn=turn_id)
-    return tuple(_joined(steps, _CALLS_OF_TURN.all(turn=turn_id) if steps else ())[turn_id])
+    return tuple(
+        _joined(steps, _CALLS_OF_TURN.all(turn=turn_id) if steps else ())[turn_id]
+    )
 
 
 def calls_of_step(turn_id: int, index: int) -> list[CallView]:
     """Return the calls of one step of a turn, in order."""
-    return [_call(*columns) for _, *columns in _CALLS_OF_STEP.all(turn=turn_id, index=index)]
+    return [
+        _call(*columns) for _, *columns in _CALLS_OF_STEP.all(turn=turn_id, index=index)
+    ]
 
 
 def steps_of_message(message: Message) -> tuple[StepView, ...]:
@@ -136,7 +156,11 @@ def _call(
     asks_approval = kind == Kind.APPROVAL
     request_status = recovery if state == CallState.UNKNOWN else status
     decided = asks_approval and status != Status.PENDING
-    reason = "No one decided before the deadline." if asks_approval and status == Status.EXPIRED else comment
+    reason = (
+        "No one decided before the deadline."
+        if asks_approval and status == Status.EXPIRED
+        else comment
+    )
     return CallView(
         tool_call_id=tool_call_id,
         name=name,
@@ -162,20 +186,33 @@ def _call(
 
 def call_view(call: ToolCall) -> CallView:
     """Return a call, read with its requests and their decisions, as a value."""
-    request = call.approval
-    decision = decision_of(request)
+    recovery = call.recovery.status if call.recovery is not None else None
     columns: list[Any] = [
         *(getattr(call, name) for name in _CALL),
-        call.recovery.status if call.recovery is not None else None,
-        request.kind if request is not None else None,
-        request.status if request is not None else None,
-        decision.comment if decision is not None else None,
-        decision.edited_input if decision is not None else None,
-        decision.approved_digest if decision is not None else None,
-        decision.digest_salt if decision is not None else None,
-        decision.via if decision is not None else None,
+        recovery,
+        *_about(call.approval),
     ]
     return _call(*columns)
+
+
+def with_decision(call: CallView, request: ApprovalRequest) -> CallView:
+    """Return a call with the decision about its request, which was read with its workflow, as it would be read now."""
+    known = [getattr(call, name) for name in _CALL[:-2]]
+    columns: list[Any] = [*known, None, request.pk, None, *_about(request)]
+    return replace(_call(*columns), request=RequestOfCall.of(request, request.workflow))
+
+
+def _about(request: ApprovalRequest | None) -> list[Any]:
+    """Return the columns of the request of a call, and of the decision about it."""
+    if request is None:
+        return [None] * 7
+    decision = decision_of(request)
+    names = ("comment", "edited_input", "approved_digest", "digest_salt", "via")
+    return [
+        request.kind,
+        request.status,
+        *(getattr(decision, name, None) for name in names),
+    ]
 
 
 def decision_of(request: ApprovalRequest | None) -> Decision | None:
@@ -183,19 +220,35 @@ def decision_of(request: ApprovalRequest | None) -> Decision | None:
     return getattr(request, "decision", None)
 
 
+#: The messages of a chat that are shown.
 _SHOWN: Prepared[Message] = Prepared(
-    lambda: Message.objects.filter(chat=Parameter("chat", BigAutoField()), cut_at=None).order_by("position")
+    lambda: Message.objects.filter(
+        chat=Parameter("chat", BigAutoField()), cut_at=None
+    ).order_by("position")
 )
 
 
 def history_before(turn: Turn) -> list[ModelMessage]:
-    """Return the chat before this turn, with the message that it answers, as the model is shown it."""
-    shown = [message for message in _SHOWN.all(chat=turn.chat_id) if message.message_id != turn.message_id]
+    """Return the chat before this turn, with the message that it answers, in the model's form."""
+    shown = [
+        message
+        for message in _SHOWN.all(chat=turn.chat_id)
+        if message.message_id != turn.message_id
+    ]
     views: dict[str, list[StepView]] = {}
     if any(message.role == "assistant" for message in shown):
-        turns = {pk: name for pk, name in turn.chat.turns.values_list("pk", "message_id") if pk != turn.pk}
+        turns = {
+            pk: name
+            for pk, name in turn.chat.turns.values_list("pk", "message_id")
+            if pk != turn.pk
+        }
         views = {turns[pk]: steps for pk, steps in step_views(list(turns)).items()}
-    named = [file_id for message in shown if message.role == "user" for file_id in file_ids(message.parts)]
+    named = [
+        file_id
+        for message in shown
+        if message.role == "user"
+        for file_id in file_ids(message.parts)
+    ]
     for message in shown:
         named += result_file_ids(views.get(message.message_id, []))
     files = file_contents(turn.chat_id, named)
@@ -206,6 +259,8 @@ def history_before(turn: Turn) -> list[ModelMessage]:
             history += [] if question is None else [question]
             question = user_message(message.parts, files)
         else:
-            history = with_turn(history, question, views.get(message.message_id, []), files)
+            history = with_turn(
+                history, question, views.get(message.message_id, []), files
+            )
             question = None
     return history if question is None else [*history, question]

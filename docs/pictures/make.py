@@ -42,12 +42,23 @@ PAGES = [
     ("login", "", "/login/"),
 ]
 #: Suffix of the file, width, height, color scheme.
-SHAPES = [("", 1080, 720, "light"), ("-dark", 1080, 720, "dark"), ("-phone", 360, 700, "light")]
+SHAPES = [
+    ("", 1080, 720, "light"),
+    ("-dark", 1080, 720, "dark"),
+    ("-phone", 360, 700, "light"),
+]
 
 
 def manage(environment: dict[str, str], *arguments: str) -> str:
     command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
 
 
 def free_port() -> int:
@@ -71,7 +82,9 @@ def prepare(page: Page, name: str) -> None:
     if name == "bulk":
         for box in page.locator("[name=pick]").all():
             box.evaluate("one => one.click()")
-        page.locator("#bulk").evaluate("form => form.requestSubmit(form.querySelector('.primary'))")
+        page.locator("#bulk").evaluate(
+            "form => form.requestSubmit(form.querySelector('.primary'))"
+        )
         page.wait_for_url("**/requests/bulk/")
 
 
@@ -98,13 +111,23 @@ def take(browser: Browser, base: str, name: str, who: str, path: str) -> None:
 
 def main(*names: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "DEBUG": "1", "DATABASE_URL": f"sqlite:///{folder}/pictures.sqlite3"}
+        environment = {
+            **os.environ,
+            "DEBUG": "1",
+            "DATABASE_URL": f"sqlite:///{folder}/pictures.sqlite3",
+        }
         manage(environment, "migrate", "--verbosity", "0")
         manage(environment, "seed_demo")
-        places = json.loads(manage(environment, "shell", "-c", (HERE / "scene.py").read_text()).splitlines()[-1])
+        places = json.loads(
+            manage(
+                environment, "shell", "-c", (HERE / "scene.py").read_text()
+            ).splitlines()[-1]
+        )
         port = free_port()
         command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+        )
         try:
             assert server.stdout is not None
             assert "listening" in server.stdout.readline()

@@ -34,39 +34,63 @@ def smaller(page: Page, png: bytes) -> bytes:
 def moving(page: Page, pictures: list[tuple[bytes, int]]) -> bytes:
     """Return the pictures as one that moves, each shown for its milliseconds, again and again. All have the same size."""
     header, palette, frames = _indexed(page, [png for png, _ in pictures])
-    parts = [(b"IHDR", header), (b"PLTE", palette), (b"acTL", struct.pack(">II", len(frames), 0))]
+    parts = [
+        (b"IHDR", header),
+        (b"PLTE", palette),
+        (b"acTL", struct.pack(">II", len(frames), 0)),
+    ]
     order = itertools.count()
     for number, (lines, (_, duration)) in enumerate(zip(frames, pictures, strict=True)):
-        control = struct.pack(">I8sIIHHBB", next(order), header[:8], 0, 0, duration, 1000, 0, 0)
+        control = struct.pack(
+            ">I8sIIHHBB", next(order), header[:8], 0, 0, duration, 1000, 0, 0
+        )
         parts.append((b"fcTL", control))
-        parts.append((b"fdAT", struct.pack(">I", next(order)) + lines) if number else (b"IDAT", lines))
+        parts.append(
+            (b"fdAT", struct.pack(">I", next(order)) + lines)
+            if number
+            else (b"IDAT", lines)
+        )
     return _png(parts)
 
 
 def _indexed(page: Page, pictures: list[bytes]) -> tuple[bytes, bytes, list[bytes]]:
     """Return the header, the common palette, and the compressed lines of each picture."""
-    decoded = [page.evaluate(DECODE, base64.b64encode(png).decode()) for png in pictures]
+    decoded = [
+        page.evaluate(DECODE, base64.b64encode(png).decode()) for png in pictures
+    ]
     colours = []
     for _, encoded in decoded:
         pixels = base64.b64decode(encoded)
-        colours.append([pixels[place : place + 3] for place in range(0, len(pixels), 4)])
+        colours.append(
+            [pixels[place : place + 3] for place in range(0, len(pixels), 4)]
+        )
     counts = Counter(itertools.chain.from_iterable(colours))
     palette = [colour for colour, _ in counts.most_common(256)]
     places = {colour: place for place, colour in enumerate(palette)}
     for colour in counts.keys() - places.keys():
-        places[colour] = min(range(len(palette)), key=lambda place: _distance(palette[place], colour))
+        places[colour] = min(
+            range(len(palette)), key=lambda place: _distance(palette[place], colour)
+        )
     width = decoded[0][0]
     header = struct.pack(">IIBBBBB", width, len(colours[0]) // width, 8, 3, 0, 0, 0)
-    return header, b"".join(palette), [_lines(bytes(places[each] for each in picture), width) for picture in colours]
+    return (
+        header,
+        b"".join(palette),
+        [_lines(bytes(places[each] for each in picture), width) for picture in colours],
+    )
 
 
 def _lines(rows: bytes, width: int) -> bytes:
-    lines = (b"\0" + rows[start : start + width] for start in range(0, len(rows), width))
+    lines = (
+        b"\0" + rows[start : start + width] for start in range(0, len(rows), width)
+    )
     return zlib.compress(b"".join(lines), 9)
 
 
 def _png(parts: list[tuple[bytes, bytes]]) -> bytes:
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in (*parts, (b"IEND", b"")))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        _chunk(*part) for part in (*parts, (b"IEND", b""))
+    )
 
 
 def _distance(one: bytes, other: bytes) -> int:
@@ -74,4 +98,9 @@ def _distance(one: bytes, other: bytes) -> int:
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    return (
+        struct.pack(">I", len(content))
+        + name
+        + content
+        + struct.pack(">I", zlib.crc32(name + content))
+    )

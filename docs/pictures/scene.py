@@ -25,14 +25,27 @@ ROOM = {
         "late": {"type": "boolean", "title": "Arrives late"},
     },
 }
-INVOICE = {"invoice": "R-2291", "customer": "Nordwind GmbH", "amount": 1890, "reason": "delivered twice"}
+INVOICE = {
+    "invoice": "R-2291",
+    "customer": "Nordwind GmbH",
+    "amount": 1890,
+    "reason": "delivered twice",
+}
 
 
 def show() -> dict[str, str]:
     """Return the address of each page."""
-    alice, bob = User.objects.get(username="requester"), User.objects.get(username="approver")
+    alice, bob = (
+        User.objects.get(username="requester"),
+        User.objects.get(username="approver"),
+    )
     flow = actions.open_workflow(
-        scope="key:0", key="night-run", title="Night run", source="api", owner=alice, agent="billing"
+        scope="key:0",
+        key="night-run",
+        title="Night run",
+        source="api",
+        owner=alice,
+        agent="billing",
     )
 
     def ask(**given: object) -> ApprovalRequest:
@@ -40,9 +53,19 @@ def show() -> dict[str, str]:
 
     soon = timezone.now() + timedelta(minutes=55)
     for number in range(4):
-        old = ask(kind=Kind.APPROVAL, title=f"Refund invoice R-22{number}0?", tool_name="refundInvoice", input=INVOICE)
+        old = ask(
+            kind=Kind.APPROVAL,
+            title=f"Refund invoice R-22{number}0?",
+            tool_name="refundInvoice",
+            input=INVOICE,
+        )
         verdict = Verdict.REJECT if number == 2 else Verdict.APPROVE
-        actions.decide(old.pk, Answer(verdict, comment="Checked with the warehouse."), by=bob, via=Door.DASHBOARD)
+        actions.decide(
+            old.pk,
+            Answer(verdict, comment="Checked with the warehouse."),
+            by=bob,
+            via=Door.DASHBOARD,
+        )
     refund = ask(
         kind=Kind.APPROVAL,
         title="Refund invoice R-2291?",
@@ -53,18 +76,46 @@ def show() -> dict[str, str]:
         deadline_at=soon,
         said_before=[{"role": "user", "text": "We got two parcels, we ordered one."}],
     )
-    actions.comment(refund.pk, by=alice, via=Door.DASHBOARD, text="The second parcel is on its way back.")
+    actions.comment(
+        refund.pk,
+        by=alice,
+        via=Door.DASHBOARD,
+        text="The second parcel is on its way back.",
+    )
     drop = {"table": "orders_2019", "rows": 120_413}
     critical = ask(
-        kind=Kind.APPROVAL, title="Drop the table?", tool_name="dropTable", input=drop, priority=Priority.CRITICAL
+        kind=Kind.APPROVAL,
+        title="Drop the table?",
+        tool_name="dropTable",
+        input=drop,
+        priority=Priority.CRITICAL,
     )
-    room = ask(kind=Kind.FORM, title="Which room in Paris?", response_schema=ROOM, priority=Priority.HIGH)
+    room = ask(
+        kind=Kind.FORM,
+        title="Which room in Paris?",
+        response_schema=ROOM,
+        priority=Priority.HIGH,
+    )
     chat = Chat.objects.filter(title__contains="4711").get()
-    ended = ApprovalRequest.objects.filter(status=Status.REJECTED).exclude(workflow=flow).get()
+    ended = (
+        ApprovalRequest.objects.filter(status=Status.REJECTED)
+        .exclude(workflow=flow)
+        .get()
+    )
     talk = f"/chats/{chat.pk}/"
-    found = {"request": refund, "critical": critical, "form": room, "decided": ended, "edit": refund}
+    found = {
+        "request": refund,
+        "critical": critical,
+        "form": room,
+        "decided": ended,
+        "edit": refund,
+    }
     addresses = {name: f"/requests/{one.pk}/" for name, one in found.items()}
-    return addresses | {"chat": talk, "timeline": f"{talk}timeline/", "compare": f"{talk}compare/"}
+    return addresses | {
+        "chat": talk,
+        "timeline": f"{talk}timeline/",
+        "compare": f"{talk}compare/",
+    }
 
 
 print(json.dumps(show()))

@@ -32,22 +32,40 @@ def tell(browser: Browser, base: str) -> bytes:
 
     def show(page: Page, text: str, duration: int) -> None:
         png = base64.b64encode(page.screenshot(animations="disabled")).decode()
-        pictures.append((base64.b64decode(drawing.evaluate(CAPTION, [png, text])), duration))
+        pictures.append(
+            (base64.b64decode(drawing.evaluate(CAPTION, [png, text])), duration)
+        )
 
     alice.goto(f"{base}/chats/")
     alice.fill("#text", "Please refund order 5120, 250 euros")
     show(alice, "1. You give an agent a task.", 2000)
     alice.press("#text", "Enter")
     alice.wait_for_selector('#turn[data-state="suspended"]', state="attached")
-    show(alice, "2. The agent wants to pay money back, and pauses. While it waits, it uses no process.", 3200)
+    show(
+        alice,
+        "2. The agent wants to pay money back, and pauses. While it waits, it uses no process.",
+        3200,
+    )
     bob.goto(f"{base}/?q=5120")
     bob.locator(".row-title").first.click()
-    approve = bob.locator("#detail-body .request").get_by_role("button", name="Approve", exact=True).first
+    approve = (
+        bob.locator("#detail-body .request")
+        .get_by_role("button", name="Approve", exact=True)
+        .first
+    )
     approve.wait_for()
-    show(bob, "3. A person sees the exact input in the Inbox, and approves, edits or rejects it.", 3200)
+    show(
+        bob,
+        "3. A person sees the exact input in the Inbox, and approves, edits or rejects it.",
+        3200,
+    )
     approve.click()
     alice.wait_for_selector('#turn[data-state="completed"]', state="attached")
-    show(alice, "4. The agent resumes exactly once, with exactly what was approved. The audit log has it all.", 4000)
+    show(
+        alice,
+        "4. The agent resumes exactly once, with exactly what was approved. The audit log has it all.",
+        4000,
+    )
     picture = moving(drawing, pictures)
     for page in (alice, bob, drawing):
         page.context.close()
@@ -55,7 +73,9 @@ def tell(browser: Browser, base: str) -> bytes:
 
 
 def _logged_in(browser: Browser, base: str, name: str) -> Page:
-    page = browser.new_context(reduced_motion="reduce", color_scheme="light", viewport=SIZE).new_page()
+    page = browser.new_context(
+        reduced_motion="reduce", color_scheme="light", viewport=SIZE
+    ).new_page()
     page.goto(f"{base}/login/")
     page.fill("#id_username", name)
     page.fill("#id_password", "pausepoint")

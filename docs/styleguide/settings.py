@@ -9,5 +9,7 @@ from hitlsite.settings import TEMPLATES as OF_THE_PRODUCT
 
 HERE = Path(__file__).parent
 ROOT_URLCONF = "docs.styleguide.urls"
-TEMPLATES = [given | {"DIRS": [HERE / "templates", *given["DIRS"]]} for given in OF_THE_PRODUCT]  # type: ignore[operator]
+TEMPLATES = [
+    given | {"DIRS": [HERE / "templates", *given["DIRS"]]} for given in OF_THE_PRODUCT
+]  # type: ignore[operator]
 STATICFILES_DIRS = [HERE / "static"]

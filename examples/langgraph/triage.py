@@ -34,7 +34,11 @@ def sort(ticket: Ticket) -> Ticket:
             "options": ["shipping", "billing"],
         }
     )
-    return {"team": team["answer"]["selected"][0] if team["status"] == "answered" else "shipping"}
+    return {
+        "team": team["answer"]["selected"][0]
+        if team["status"] == "answered"
+        else "shipping"
+    }
 
 
 def write(ticket: Ticket) -> Ticket:
@@ -44,7 +48,13 @@ def write(ticket: Ticket) -> Ticket:
 
 def send(ticket: Ticket) -> Ticket:
     """Send the reply, as it was approved or changed by a person."""
-    ruling = interrupt({"title": "Send this reply?", "tool_name": "sendReply", "input": {"text": ticket["reply"]}})
+    ruling = interrupt(
+        {
+            "title": "Send this reply?",
+            "tool_name": "sendReply",
+            "input": {"text": ticket["reply"]},
+        }
+    )
     if ruling["status"] != "approved":
         return {"outcome": f"not sent: {ruling['comment'] or ruling['status']}"}
     return {"outcome": f"sent: {ruling['input']['text']}"}
@@ -54,7 +64,12 @@ def build() -> StateGraph[Ticket]:
     graph = StateGraph(Ticket)
     for name, node in (("sort", sort), ("write", write), ("send", send)):
         graph.add_node(name, node)
-    for before, after in ((START, "sort"), ("sort", "write"), ("write", "send"), ("send", END)):
+    for before, after in (
+        (START, "sort"),
+        ("sort", "write"),
+        ("write", "send"),
+        ("send", END),
+    ):
         graph.add_edge(before, after)
     return graph
 
@@ -68,12 +83,18 @@ def run(graph: Any, start: Ticket, thread: str, desk: Desk) -> Ticket:
         # The id of an interrupt stays the same after a restart, so no one is asked twice.
         asked = {
             each.id: desk.ask(
-                **each.value, idempotency_key=f"{thread}:{each.id}", workflow_id=thread, agent="triage.py"
+                **each.value,
+                idempotency_key=f"{thread}:{each.id}",
+                workflow_id=thread,
+                agent="triage.py",
             )
             for each in state.interrupts
         }
         outcomes = {key: desk.wait(request["id"]) for key, request in asked.items()}
-        answers = {key: {name: getattr(one, name) for name in TOLD} for key, one in outcomes.items()}
+        answers = {
+            key: {name: getattr(one, name) for name in TOLD}
+            for key, one in outcomes.items()
+        }
         # Without an interrupt the program was killed between two nodes, and the graph just continues.
         graph.invoke(Command(resume=answers) if answers else None, config)
     return state.values
@@ -86,7 +107,12 @@ def main() -> None:
     parser.add_argument("--state", default="triage.sqlite3")
     said = parser.parse_args()
     with Desk() as desk, SqliteSaver.from_conn_string(said.state) as saver:
-        ticket = run(build().compile(checkpointer=saver), {"complaint": said.complaint}, said.thread, desk)
+        ticket = run(
+            build().compile(checkpointer=saver),
+            {"complaint": said.complaint},
+            said.thread,
+            desk,
+        )
         desk.end_workflow(said.thread)
     print(f"{ticket['team']}: {ticket['outcome']}")
 

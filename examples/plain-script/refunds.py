@@ -35,7 +35,10 @@ def approved(desk: Desk, order: str, amount: float, reason: str) -> Outcome:
         input={"order": order, "amount": amount},
         response_schema={
             "type": "object",
-            "properties": {"order": {"const": order}, "amount": {"type": "number", "minimum": 0, "maximum": amount}},
+            "properties": {
+                "order": {"const": order},
+                "amount": {"type": "number", "minimum": 0, "maximum": amount},
+            },
             "required": ["order", "amount"],
             "additionalProperties": False,
         },
@@ -59,7 +62,9 @@ def main(orders: Path, ledger: Path) -> None:
                 desk.report(outcome, output=paid)
                 print(f"{order}: paid {paid['paid']:.2f}, {outcome.by} said yes")
             else:
-                print(f"{order}: not paid, {outcome.status} by {outcome.by or 'no one'}. {outcome.comment}".rstrip())
+                print(
+                    f"{order}: not paid, {outcome.status} by {outcome.by or 'no one'}. {outcome.comment}".rstrip()
+                )
             desk.end_workflow(f"refund-{order}")
 
 

@@ -41,42 +41,59 @@ class Accounts(DefaultAccountAdapter):
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the client address that all rate limits use."""
+        """Return the client address used by all rate limits."""
         return rate_limits.client_address(request)
 
     def is_safe_url(self, url: str) -> bool:
         """Return whether `next` stays on this host and does not lead from HTTPS to HTTP."""
-        hosts, secure = {self.request.get_host()}, self.request.is_secure()
-        return url_has_allowed_host_and_scheme(url, allowed_hosts=hosts, require_https=secure)
+        hosts = {self.request.get_host()}
+        secure = self.request.is_secure()
+        return url_has_allowed_host_and_scheme(
+            url, allowed_hosts=hosts, require_https=secure
+        )
 
-    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Count failures per account *and* address, so that no one can lock other people out on purpose."""
+    def _get_login_attempts_cache_key(
+        self, request: HttpRequest, **credentials: Any
+    ) -> str:
+        """Count failures per account *and* address, so that no one can lock other people out deliberately."""
         return f"{ratelimit.get_ip(request)} {credentials['username'].lower()}"
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         try:
             super().pre_authenticate(request, **credentials)
         except ValidationError:
-            logger.warning("Refused to check a password from %s: too many were wrong", self.get_client_ip(request))
+            logger.warning(
+                "Refused to check a password from %s: too many were wrong",
+                self.get_client_ip(request),
+            )
             raise ImmediateHttpResponse(too_many_requests(request)) from None
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         address = self.get_client_ip(request)
         name = actions.record_failed_login(credentials["username"], address=address)
-        logger.warning("Failed log-in as %s from %s", repr(name) if name else "no known user", address)
+        logger.warning(
+            "Failed log-in as %s from %s",
+            repr(name) if name else "no known user",
+            address,
+        )
 
-    def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
+    def post_login(
+        self, request: HttpRequest, user: User, **kwargs: Any
+    ) -> HttpResponse:
         address = self.get_client_ip(request)
         actions.record_login(user, address=address)
         logger.info("Log-in as %r from %s", user.get_username(), address)
-        session_key, browser = request.session.session_key or "", request.headers.get("User-Agent", "")
+        session_key = request.session.session_key or ""
+        browser = request.headers.get("User-Agent", "")
         actions.record_session(user, session_key, address=address, browser=browser)
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
 
     def set_password(self, user: User, password: str) -> None:
         address = self.get_client_ip(self.request)
-        reset = self.request.resolver_match.url_name == "account_reset_password_from_key"
+        reset = (
+            self.request.resolver_match.url_name == "account_reset_password_from_key"
+        )
         # Hash before the transaction: on SQLite, hashing inside would block all writers.
         user.set_password(password)
         actions.store_password(user, reset=reset, address=address)
@@ -86,23 +103,32 @@ class Accounts(DefaultAccountAdapter):
             self._reset_failures_of(user)
 
     def _reset_failures_of(self, user: User) -> None:
-        """Reset the count of failed log-ins, so that earlier tries with the forgotten password do not block the user."""
-        key = self._get_login_attempts_cache_key(self.request, username=user.get_username())
-        # Tries of this address on other accounts still count: otherwise a reset would allow unlimited tries on them.
-        app, action = "allauth.account", "login_failed"
+        """Reset the count of failed log-ins, so that earlier attempts with the forgotten password do not block the user."""
+        key = self._get_login_attempts_cache_key(
+            self.request, username=user.get_username()
+        )
+        # Attempts from this address on other accounts still count: otherwise a reset would allow unlimited attempts on them.
+        app = "allauth.account"
+        action = "login_failed"
         for rate in ratelimit.get_rates(app=app, action=action):
             if rate.per == "key":
-                counter = ratelimit.get_cache_key(self.request, app=app, action=action, rate=rate, key=key)
+                counter = ratelimit.get_cache_key(
+                    self.request, app=app, action=action, rate=rate, key=key
+                )
                 cache.set(counter, [], rate.duration)
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         return resolve_url(settings.LOGIN_REDIRECT_URL)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
-        """Return the link below PUBLIC_URL, like all links in mails: the Host header of a request cannot be trusted."""
+        """Return the link below PUBLIC_URL, as for all links in mails: the Host header of a request cannot be trusted."""
         user, _dash, token = key.partition("-")
-        address = reverse("account_reset_password_from_key", kwargs={"uidb36": user, "key": token})
+        address = reverse(
+            "account_reset_password_from_key", kwargs={"uidb36": user, "key": token}
+        )
         return f"{settings.PUBLIC_URL}{address}"
 
-    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+    def send_mail(
+        self, template_prefix: str, email: str, context: dict[str, Any]
+    ) -> None:
         send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))

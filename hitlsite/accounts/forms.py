@@ -1,4 +1,4 @@
-"""The forms of log-in and password reset, where allauth's do more than this site needs."""
+"""Forms of log-in and password reset, where allauth's do more than this site needs."""
 
 from __future__ import annotations
 
@@ -17,32 +17,40 @@ class LoginForm(forms.LoginForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Normalizes the input as usernames are normalized when they are created.
-        self.fields["login"] = UsernameField(max_length=User._meta.get_field("username").max_length)
+        # Normalizes the input like usernames on creation.
+        self.fields["login"] = UsernameField(
+            max_length=User._meta.get_field("username").max_length
+        )
 
     def add_prefix(self, field_name: str) -> str:
         return "username" if field_name == "login" else super().add_prefix(field_name)
 
 
 class _Tokens:
-    """Accepts the links of new passwords and those of invitations."""
+    """Accept both password-reset links and invitations."""
 
     def check_token(self, user: User, token: str) -> bool:
-        return default_token_generator.check_token(user, token) or is_invited(user, token)
+        return default_token_generator.check_token(user, token) or is_invited(
+            user, token
+        )
 
 
 class UserTokenForm(forms.UserTokenForm):
-    """Checks the link with which someone sets a password. Unknown, used, cancelled and expired ones are refused alike."""
+    """Check the link for setting a password. Unknown, used, cancelled and expired ones are refused in the same way."""
 
     token_generator = _Tokens()
 
 
 class ResetPasswordForm(forms.ResetPasswordForm):
-    """Finds people by their current address only: allauth also remembers earlier ones."""
+    """Find people by their current address only: allauth also remembers earlier ones."""
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
         users = User.objects.filter(email__iexact=email, is_active=True)
         # A database may treat more letters as equal than a mail server does.
-        self.users = [user for user in users if user.email.lower() == email and user.has_usable_password()]
+        self.users = [
+            user
+            for user in users
+            if user.email.lower() == email and user.has_usable_password()
+        ]
         return email

@@ -1,4 +1,4 @@
-"""Hash passwords on a few threads, so that many log-ins at once leave processor time for pages."""
+"""Hash passwords on a few threads, so that many simultaneous log-ins leave processor time for pages."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ class PooledPBKDF2PasswordHasher(PBKDF2PasswordHasher):
             # A transaction holds locks and must not wait in a queue.
             return super().encode(password, salt, iterations)
         for connection in opened:
-            # Give the connection back to PostgreSQL's small pool while this waits.
+            # Return the connection to PostgreSQL's small pool during the wait.
             connection.close()
         return _pool.submit(super().encode, password, salt, iterations).result()

@@ -14,7 +14,7 @@ urlpatterns = [
     path("login/", allauth.login, name="account_login"),
     path("login/again/", views.LogInAgain.as_view(), name="account_reauthenticate"),
     path("logout/", LogoutView.as_view(), name="logout"),
-    # Also without a mail server: administrators make such links for people whom they add.
+    # Also without a mail server: administrators create such links for people they add.
     path(
         "password/reset/<str:uidb36>/<str:key>/",
         views.SetPasswordFromMail.as_view(),
@@ -23,10 +23,17 @@ urlpatterns = [
     path("password/", views.ChangePassword.as_view(), name="account_change_password"),
     # Before the admin's own log-in page, which has no rate limit.
     path("admin/login/", views.admin_login),
-    path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
+    path(
+        "admin/password_change/",
+        RedirectView.as_view(pattern_name="account_change_password"),
+    ),
 ]
 if settings.HITL_MAIL:
     urlpatterns += [
         path("password/reset/", allauth.password_reset, name="account_reset_password"),
-        path("password/reset/sent/", allauth.password_reset_done, name="account_reset_password_done"),
+        path(
+            "password/reset/sent/",
+            allauth.password_reset_done,
+            name="account_reset_password_done",
+        ),
     ]

@@ -22,9 +22,11 @@ from approvals.http import SignedIn, problem
 
 
 class LogInAgain(views.ReauthenticateView):
-    """Ask for the password of the person again, as some decisions want, and go back to where they were."""
+    """Ask for the user's password again, as some decisions require, and return to the previous page."""
 
-    def dispatch(self, request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(
+        self, request: SignedIn, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
         if not request.user.has_usable_password():
             message = _("Your account has no password here. Log out, and log in again.")
             return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
@@ -35,20 +37,27 @@ class LogInAgain(views.ReauthenticateView):
 class ChangePassword(views.PasswordChangeView):
     """Change one's own password."""
 
-    def dispatch(self, request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(
+        self, request: SignedIn, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
         if not request.user.has_usable_password():
-            message = _("Your account has no password here. Ask an administrator to set one.")
+            message = _(
+                "Your account has no password here. Ask an administrator to set one."
+            )
             return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response
 
     def form_valid(self, form: Any) -> HttpResponseBase:
         response: HttpResponseBase = super().form_valid(form)
-        # The session goes on under a new key.
+        # The session continues under a new key.
         request = self.request
-        address, browser = rate_limits.client_address(request), request.headers.get("User-Agent", "")
+        address = rate_limits.client_address(request)
+        browser = request.headers.get("User-Agent", "")
         session_key = request.session.session_key or ""
-        actions.record_session(request.user, session_key, address=address, browser=browser)
+        actions.record_session(
+            request.user, session_key, address=address, browser=browser
+        )
         actions.end_other_sessions(request.user, session_key)
         return response
 
@@ -60,7 +69,7 @@ class SetPasswordFromMail(views.PasswordResetFromKeyView):
 
     @property
     def invited(self) -> bool:
-        """Whether the person has had no password so far."""
+        """Whether the person has no password yet."""
         return self.reset_user is not None and not self.reset_user.has_usable_password()
 
 
@@ -69,4 +78,6 @@ def admin_login(request: HttpRequest) -> HttpResponse:
     """Redirect to the log-in page: the admin's own has no rate limit."""
     if request.user.is_authenticated and not admin.site.has_permission(request):
         raise PermissionDenied
-    return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index"))
+    return redirect_to_login(
+        request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")
+    )

@@ -1,4 +1,4 @@
-"""Create the demo's conversations with the same actions and the same runner as real ones."""
+"""Create the demo's conversations with the same actions and runner as real ones."""
 
 from __future__ import annotations
 
@@ -17,16 +17,24 @@ from chats.engine import runner
 from chats.models import Chat, Turn
 
 
-async def converse(requester: User, approver: User) -> None:
-    """One answered weather question, one approved and one rejected refund, and three requests that wait."""
+async def converse(requester: User, approver: User, *, with_questions: bool) -> None:
+    """Create an answered weather question, an approved and a rejected refund, and one that waits.
+
+    `with_questions`: and two questions that wait.
+    """
     await _say(requester, "What is the weather in Paris")
     approved = await _say(requester, "Please refund order 4711, 250 euros")
-    await _decide(approved, approver, Verdict.APPROVE, "The parcel came back yesterday.")
+    await _decide(
+        approved, approver, Verdict.APPROVE, "The parcel came back yesterday."
+    )
     rejected = await _say(requester, "Please refund order 4712, 900 euros")
-    await _decide(rejected, approver, Verdict.REJECT, "Only half of it was returned: refund 450.")
+    await _decide(
+        rejected, approver, Verdict.REJECT, "Only half of it was returned: refund 450."
+    )
     await _say(requester, "Please refund order 4713, 180 euros")
-    await _say(requester, "ask human")
-    await _say(requester, "ask")
+    if with_questions:
+        await _say(requester, "ask human")
+        await _say(requester, "ask")
 
 
 async def _say(person: User, text: str) -> Turn:

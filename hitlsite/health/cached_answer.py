@@ -1,4 +1,4 @@
-"""Cache an answer for a moment, so that many clients share one computation."""
+"""Cache a result briefly, so that many clients share one computation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ T = TypeVar("T")
 class CachedAnswer(Generic[T]):
     """The result of `find`, reused for `seconds` after it was started. `find` must end by itself and must not raise."""
 
-    def __init__(self, find: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> None:
-        self._find, self._seconds = find, seconds
+    def __init__(
+        self, find: Callable[[], Coroutine[Any, Any, T]], seconds: float
+    ) -> None:
+        self._find = find
+        self._seconds = seconds
         self._task: asyncio.Task[T] | None = None
         self._until = 0.0
 
@@ -22,7 +25,7 @@ class CachedAnswer(Generic[T]):
         loop = asyncio.get_running_loop()
         if self._task is None or (self._task.done() and loop.time() >= self._until):
             self._until = loop.time() + self._seconds
-            # A fresh context, because the answer belongs to no request.
+            # A fresh context, because the result belongs to no request.
             self._task = loop.create_task(self._find(), context=contextvars.Context())
-        # Shielded: a client that disconnects must not cancel the answer of the others.
+        # Shielded: a client that disconnects must not cancel the result of the others.
         return await asyncio.shield(self._task)

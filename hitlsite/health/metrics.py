@@ -1,7 +1,7 @@
 """`/metrics` for Prometheus, computed from the database, so that scraping one process is enough.
 
-Gauges are read each time, by an index and up to a cap. Counters and the histogram start with the process and add what has
-changed since the last scrape, so that their cost does not grow with the tables.
+Gauges are read each time, through an index and up to a cap. Counters and the histogram start with the process and add the
+changes since the last scrape, so that their cost does not grow with the tables.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from django.apps import apps
 from django.db import connection
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
@@ -23,23 +29,36 @@ from approvals.db import append_only
 from approvals.models import ApprovalRequest, processes
 from approvals.outbound import outbox
 from approvals.states import FINAL, Channel, Status
-from approvals.text.canonical_names import fold
+from approvals.text.names import fold
 
 if apps.is_installed("chats"):
     from chats.queries import unfinished_turns
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 DOWN = b"# HELP pausepoint_up Whether the database answers.\n# TYPE pausepoint_up gauge\npausepoint_up 0.0\n"
-#: The largest value of a gauge that counts rows; it means "this many or more".
+#: Cap of gauges that count rows; it means "this many or more".
 CAP = 20_000
 #: Clients choose tool names, so only the first ones seen get a label of their own; all others share `other`.
 MAX_TOOLS = 50
 OTHER = "other"
 #: Younger changes are counted at the next scrape, because an earlier transaction may not have committed yet.
 SETTLE = timedelta(seconds=5)
-PAGE, PAGES = 1000, 10
+PAGE = 1000
+PAGES = 10
 #: Seconds until a decision, from one second to a week.
-BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600)
+BUCKETS = (
+    1,
+    5,
+    15,
+    60,
+    300,
+    900,
+    3600,
+    4 * 3600,
+    24 * 3600,
+    3 * 24 * 3600,
+    7 * 24 * 3600,
+)
 
 
 class Metrics:
@@ -67,7 +86,7 @@ class Metrics:
         self._registry.register(self)
 
     def text(self) -> bytes:
-        """Return the metrics in Prometheus' text format. Raises what the database raises."""
+        """Return the metrics in Prometheus' text format. Raise the errors of the database."""
         self._count_new()
         self._count_ended()
         return generate_latest(self._registry)
@@ -80,7 +99,11 @@ class Metrics:
         """Yield the gauges."""
         yield _gauge("up", "Whether the database answers.", 1)
         protected = append_only.is_protected(connection)
-        yield _gauge("record_protected", "Whether the append-only triggers are on; 0 means act now.", protected)
+        yield _gauge(
+            "record_protected",
+            "Whether the append-only triggers are on; 0 means act now.",
+            protected,
+        )
         yield self._open_requests()
         yield _oldest_requests()
         yield _outbox()
@@ -89,7 +112,7 @@ class Metrics:
             yield from _turns()
 
     def _tool(self, name: str) -> str:
-        """Return the label of a tool: the name under which this process met it first, however it is written now."""
+        """Return the label of a tool: the first name under which this process saw it, in any spelling."""
         canonical = fold(name)
         if canonical not in self._tools and len(self._tools) >= MAX_TOOLS:
             return OTHER
@@ -97,12 +120,20 @@ class Metrics:
 
     def _open_requests(self) -> Metric:
         metric = GaugeMetricFamily(
-            "pausepoint_requests_open", "Requests that wait for people.", labels=["tool", "priority"]
+            "pausepoint_requests_open",
+            "Requests that wait for people.",
+            labels=["tool", "priority"],
         )
-        first = ApprovalRequest.objects.filter(status=Status.PENDING).order_by("urgency", "created_at")
-        rows = ApprovalRequest.objects.filter(pk__in=first.values("pk")[:CAP]).order_by("tool_name", "priority")
+        first = ApprovalRequest.objects.filter(status=Status.PENDING).order_by(
+            "urgency", "created_at"
+        )
+        rows = ApprovalRequest.objects.filter(pk__in=first.values("pk")[:CAP]).order_by(
+            "tool_name", "priority"
+        )
         counted: dict[tuple[str, str], int] = {}
-        for tool, priority, number in rows.values_list("tool_name", "priority").annotate(Count("pk")):
+        for tool, priority, number in rows.values_list(
+            "tool_name", "priority"
+        ).annotate(Count("pk")):
             label = (self._tool(tool), priority)
             counted[label] = counted.get(label, 0) + number
         for label, number in counted.items():
@@ -117,25 +148,40 @@ class Metrics:
                 self._created_after = (at, pk)
 
     def _count_ended(self) -> None:
-        names = ("changed_at", "pk", "tool_name", "status", "created_at", "decision__decided_at")
+        names = (
+            "changed_at",
+            "pk",
+            "tool_name",
+            "status",
+            "created_at",
+            "decision__decided_at",
+        )
         rows = ApprovalRequest.objects.values_list(*names)
         for page in _behind(rows, "changed_at", self._changed_after):
             for at, pk, tool, status, created_at, decided_at in page:
                 # A later change, such as a comment, does not end it again.
                 if status in FINAL and decided_at == at:
                     self._requests.labels(self._tool(tool), status).inc()
-                    self._latency.labels(self._tool(tool)).observe(max((decided_at - created_at).total_seconds(), 0))
+                    self._latency.labels(self._tool(tool)).observe(
+                        max((decided_at - created_at).total_seconds(), 0)
+                    )
                 self._changed_after = (at, pk)
 
 
-def _behind(rows: QuerySet[Any, Any], column: str, place: tuple[datetime, Any]) -> Iterator[list[Any]]:
+def _behind(
+    rows: QuerySet[Any, Any], column: str, place: tuple[datetime, Any]
+) -> Iterator[list[Any]]:
     """Yield pages of the rows after `place` in the order of an indexed time, at most PAGES pages."""
     until = timezone.now() - SETTLE
     at, pk = place
     for _ in range(PAGES):
         later = Q(**{f"{column}__gt": at})
         later |= Q(**{column: at, "pk__gt": pk}) if pk else Q()
-        page = list(rows.filter(later, **{f"{column}__gte": at, f"{column}__lte": until}).order_by(column, "pk")[:PAGE])
+        page = list(
+            rows.filter(
+                later, **{f"{column}__gte": at, f"{column}__lte": until}
+            ).order_by(column, "pk")[:PAGE]
+        )
         yield page
         if len(page) < PAGE:
             return
@@ -154,7 +200,9 @@ def _oldest_requests() -> Metric:
     )
     now = timezone.now()
     for priority, urgency in URGENCY.items():
-        waiting = ApprovalRequest.objects.filter(status=Status.PENDING, urgency=urgency).order_by("created_at")
+        waiting = ApprovalRequest.objects.filter(
+            status=Status.PENDING, urgency=urgency
+        ).order_by("created_at")
         oldest = waiting.values_list("created_at", flat=True).first()
         metric.add_metric([priority], (now - oldest).total_seconds() if oldest else 0)
     return metric
@@ -162,17 +210,34 @@ def _oldest_requests() -> Metric:
 
 def _outbox() -> Metric:
     metric = GaugeMetricFamily(
-        "pausepoint_outbox_waiting", "Events that are neither delivered nor given up.", labels=["channel"]
+        "pausepoint_outbox_waiting",
+        "Events that are neither delivered nor given up.",
+        labels=["channel"],
     )
     for channel in Channel:
-        metric.add_metric([channel], outbox.undelivered_events(channel).order_by()[:CAP].count())
+        metric.add_metric(
+            [channel], outbox.undelivered_events(channel).order_by()[:CAP].count()
+        )
     return metric
 
 
 def _processes() -> Iterator[Metric]:
-    seen = GaugeMetricFamily("pausepoint_processes", "Processes seen in the last 30 seconds.", labels=["kind"])
-    running = GaugeMetricFamily("pausepoint_turns_running", "Turns that processes say they run.", labels=["kind"])
-    rows = processes.alive().order_by("kind").values("kind").annotate(number=Count("pk"), running=Sum("running"))
+    seen = GaugeMetricFamily(
+        "pausepoint_processes",
+        "Processes seen in the last 30 seconds.",
+        labels=["kind"],
+    )
+    running = GaugeMetricFamily(
+        "pausepoint_turns_running",
+        "Turns that processes say they run.",
+        labels=["kind"],
+    )
+    rows = (
+        processes.alive()
+        .order_by("kind")
+        .values("kind")
+        .annotate(number=Count("pk"), running=Sum("running"))
+    )
     known = {row["kind"]: row for row in rows}
     for kind in processes.WorkerKind:
         row = known.get(kind, {"number": 0, "running": 0})
@@ -183,7 +248,9 @@ def _processes() -> Iterator[Metric]:
 
 
 def _turns() -> Iterator[Metric]:
-    metric = GaugeMetricFamily("pausepoint_turns", "Turns that have not ended.", labels=["state"])
+    metric = GaugeMetricFamily(
+        "pausepoint_turns", "Turns that have not ended.", labels=["state"]
+    )
     for state, number in unfinished_turns(CAP).items():
         metric.add_metric([state], number)
     yield metric

@@ -1,4 +1,4 @@
-"""The page that says the health of this installation, and what to do where something is wrong."""
+"""The System page: the health of this installation, and how to fix problems."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
-from redis import Redis
-from redis.exceptions import RedisError
 
 from approvals.access import permissions
 from approvals.administration.guards import administrators_only
@@ -44,19 +42,22 @@ if apps.is_installed("chats"):
 
 #: Counts beyond this are shown as "1000 or more".
 CAP = 1000
-#: Free space on the disk below which the page warns.
+#: The page warns below this much free disk space.
 LOW_DISK = 0.1
-#: From so many administrators on, a second one confirms what loosens; for so long, what one did alone is counted.
-SECOND, ALONE_FOR = 2, timedelta(days=30)
-#: What is due for so long has been forgotten by a sweep that no longer runs.
+#: With this many administrators, a second one confirms loosening changes; the period for counting changes made alone.
+SECOND = 2
+ALONE_FOR = timedelta(days=30)
+#: Work overdue for this long shows that no sweep is running.
 LATE = timedelta(minutes=1)
 
-OK, WARN, BAD = "ok", "warn", "bad"
+OK = "ok"
+WARN = "warn"
+BAD = "bad"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One part of the installation: its state, what it is, and what to do if that is wrong."""
+class SystemPart:
+    """One component: its state, its description, and how to fix a problem."""
 
     name: str
     state: str
@@ -68,32 +69,50 @@ class Line:
 @require_GET
 def system(request: SignedIn) -> HttpResponse:
     lines = [line for part in PARTS for line in part()]
-    worst = next((state for state in (BAD, WARN) if any(line.state == state for line in lines)), OK)
+    worst = next(
+        (state for state in (BAD, WARN) if any(line.state == state for line in lines)),
+        OK,
+    )
     context = {"lines": lines, "worst": worst, "here": "system"}
     return render(request, "approvals/administration/system.html", context)
 
 
-def _versions() -> Iterator[Line]:
+def _versions() -> Iterator[SystemPart]:
     names = f"Pausepoint {__version__}, Django {django.get_version()}, Python {platform.python_version()}"
-    yield Line(_("Versions"), OK, names)
+    yield SystemPart(_("Versions"), OK, names)
 
 
-def _database() -> Iterator[Line]:
+def _database() -> Iterator[SystemPart]:
     version = ".".join(str(part) for part in connection.get_database_version())
     name = f"{connection.display_name} {version}"
     problems = readiness.find_problems()
     if problems:
-        yield Line(_("Database"), BAD, f"{name}: {'; '.join(problems)}", _("Do what it says, then reload this page."))
+        yield SystemPart(
+            _("Database"),
+            BAD,
+            f"{name}: {'; '.join(problems)}",
+            _("Do what it says, then reload this page."),
+        )
     else:
-        yield Line(_("Database"), OK, _("%(name)s, all migrations applied, audit log protected") % {"name": name})
+        yield SystemPart(
+            _("Database"),
+            OK,
+            _("%(name)s, all migrations applied, audit log protected") % {"name": name},
+        )
 
 
-def _administrators() -> Iterator[Line]:
-    """Say whether a second administrator confirms what loosens, and what one of them did alone."""
+def _administrators() -> Iterator[SystemPart]:
+    """Report whether a second administrator confirms loosening changes, and changes that one of them made alone."""
     number = permissions.administrators().count()
-    summary = ngettext("%(count)d administrator", "%(count)d administrators", number) % {"count": number}
+    summary = ngettext(
+        "%(count)d administrator", "%(count)d administrators", number
+    ) % {"count": number}
     since = timezone.now() - ALONE_FOR
-    alone = AuditEntry.objects.filter(event="change.alone", at__gte=since).order_by()[:CAP].count()
+    alone = (
+        AuditEntry.objects.filter(event="change.alone", at__gte=since)
+        .order_by()[:CAP]
+        .count()
+    )
     if alone:
         done = ngettext(
             "%(count)s change that loosens was made by one of them alone in the last 30 days",
@@ -102,80 +121,136 @@ def _administrators() -> Iterator[Line]:
         ) % {"count": _capped(alone)}
         summary = f"{summary}; {done}"
     if settings.HITL_ONE_ADMINISTRATOR:
-        advice = _("HITL_ONE_ADMINISTRATOR is on: each administrator may loosen rules, tools, scopes and access alone.")
-        yield Line(_("Second administrator"), WARN, summary, advice)
+        advice = _(
+            "HITL_ONE_ADMINISTRATOR is on: each administrator may loosen rules, tools, scopes and access alone."
+        )
+        yield SystemPart(_("Second administrator"), WARN, summary, advice)
     elif number < SECOND:
-        advice = _("Make someone else an administrator: from then on, a second one confirms what loosens.")
-        yield Line(_("Second administrator"), WARN, summary, advice)
+        advice = _(
+            "Make someone else an administrator: from then on, a second one confirms what loosens."
+        )
+        yield SystemPart(_("Second administrator"), WARN, summary, advice)
     else:
-        yield Line(_("Second administrator"), OK, summary)
+        yield SystemPart(_("Second administrator"), OK, summary)
 
 
-def _processes() -> Iterator[Line]:
-    alive = processes.alive().order_by("kind").values("kind").annotate(number=Count("pk"), running=Sum("running"))
+def _processes() -> Iterator[SystemPart]:
+    alive = (
+        processes.alive()
+        .order_by("kind")
+        .values("kind")
+        .annotate(number=Count("pk"), running=Sum("running"))
+    )
     rows = {row["kind"]: row for row in alive}
-    web, workers = (rows.get(kind, {"number": 0, "running": 0}) for kind in (WorkerKind.WEB, WorkerKind.WORKER))
-    counted = ngettext("%(count)d web process", "%(count)d web processes", web["number"]) % {"count": web["number"]}
+    web, workers = (
+        rows.get(kind, {"number": 0, "running": 0})
+        for kind in (WorkerKind.WEB, WorkerKind.WORKER)
+    )
+    counted = ngettext(
+        "%(count)d web process", "%(count)d web processes", web["number"]
+    ) % {"count": web["number"]}
     if readiness.workers_run_turns():
-        more = ngettext("%(count)d worker", "%(count)d workers", workers["number"]) % {"count": workers["number"]}
+        more = ngettext("%(count)d worker", "%(count)d workers", workers["number"]) % {
+            "count": workers["number"]
+        }
         counted = f"{counted}, {more}"
     if web["number"]:
-        yield Line(_("Processes"), OK, counted)
+        yield SystemPart(_("Processes"), OK, counted)
     else:
-        advice = _("Start Pausepoint with `manage.py serve`, which also checks for deadlines.")
-        yield Line(_("Processes"), BAD, _("No process has reported in the last 30 seconds"), advice)
+        advice = _(
+            "Start Pausepoint with `manage.py serve`, which also checks for deadlines."
+        )
+        yield SystemPart(
+            _("Processes"),
+            BAD,
+            _("No process has reported in the last 30 seconds"),
+            advice,
+        )
 
 
-def _redis() -> Iterator[Line]:
+def _redis() -> Iterator[SystemPart]:
     if not settings.REDIS_URL:
-        yield Line("Redis", OK, _("Not used: one web process notifies its own pages"))
+        yield SystemPart(
+            "Redis", OK, _("Not used: one web process notifies its own pages")
+        )
         return
+    from redis import Redis, RedisError  # noqa: PLC0415 - loaded late
+
     host = urlsplit(settings.REDIS_URL).hostname or ""
     try:
-        with Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
+        with Redis.from_url(
+            settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1
+        ) as client:
             client.ping()
     except RedisError:
-        advice = _("Check that Redis runs and that REDIS_URL is right. Until then pages update every few seconds.")
-        yield Line("Redis", WARN, _("%(host)s does not answer") % {"host": host}, advice)
+        advice = _(
+            "Check that Redis runs and that REDIS_URL is right. Until then pages update every few seconds."
+        )
+        yield SystemPart(
+            "Redis", WARN, _("%(host)s does not answer") % {"host": host}, advice
+        )
     else:
-        yield Line("Redis", OK, _("%(host)s answers") % {"host": host})
+        yield SystemPart("Redis", OK, _("%(host)s answers") % {"host": host})
 
 
-def _queue() -> Iterator[Line]:
+def _queue() -> Iterator[SystemPart]:
     if not apps.is_installed("chats"):
         return
     turns = unfinished_turns(CAP)
-    counts = ", ".join(f"{TurnState(state).label}: {_capped(number)}" for state, number in turns.items())
-    yield Line(_("Turns of agents"), OK, counts)
+    counts = ", ".join(
+        f"{TurnState(state).label}: {_capped(number)}"
+        for state, number in turns.items()
+    )
+    yield SystemPart(_("Turns of agents"), OK, counts)
 
 
-def _sweep() -> Iterator[Line]:
+def _sweep() -> Iterator[SystemPart]:
     late = sweep.overdue(Now() - LATE).order_by()[:CAP].count()
     if late:
         message = ngettext(
-            "%(count)s request is past its deadline", "%(count)s requests are past their deadline", late
+            "%(count)s request is past its deadline",
+            "%(count)s requests are past their deadline",
+            late,
         ) % {"count": _capped(late)}
-        yield Line(_("Sweep"), BAD, message, _("Look for errors of the sweep in the log, and restart the processes."))
+        yield SystemPart(
+            _("Sweep"),
+            BAD,
+            message,
+            _("Look for errors of the sweep in the log, and restart the processes."),
+        )
     else:
-        yield Line(_("Sweep"), OK, _("Nothing is overdue"))
+        yield SystemPart(_("Sweep"), OK, _("Nothing is overdue"))
 
 
-def _deliveries() -> Iterator[Line]:
+def _deliveries() -> Iterator[SystemPart]:
     channels = (Channel.WEBHOOK, Channel.MAIL, Channel.SLACK, Channel.HANDLER)
     waiting = outbox.undelivered_events(*channels).order_by()[:CAP].count()
-    failing = outbox.undelivered_events(*channels).filter(attempts__gt=2).order_by()[:CAP].count()
+    failing = (
+        outbox.undelivered_events(*channels)
+        .filter(attempts__gt=2)
+        .order_by()[:CAP]
+        .count()
+    )
     message = _("%(count)s waiting") % {"count": _capped(waiting)}
     if failing:
         failed = _("%(count)s failed more than twice") % {"count": _capped(failing)}
-        advice = _("Open the webhook under Webhooks to read what its receiver answered.")
-        yield Line(_("Deliveries"), WARN, f"{message}, {failed}", advice)
+        advice = _(
+            "Open the webhook under Webhooks to read what its receiver answered."
+        )
+        yield SystemPart(_("Deliveries"), WARN, f"{message}, {failed}", advice)
     else:
-        yield Line(_("Deliveries"), OK, message)
+        yield SystemPart(_("Deliveries"), OK, message)
 
 
-def _disk() -> Iterator[Line]:
-    file = connection.settings_dict["NAME"] if connection.vendor == "sqlite" else settings.BASE_DIR
-    folder = Path(str(file)).parent if connection.vendor == "sqlite" else Path(str(file))
+def _disk() -> Iterator[SystemPart]:
+    file = (
+        connection.settings_dict["NAME"]
+        if connection.vendor == "sqlite"
+        else settings.BASE_DIR
+    )
+    folder = (
+        Path(str(file)).parent if connection.vendor == "sqlite" else Path(str(file))
+    )
     try:
         usage = shutil.disk_usage(folder)
     except OSError:
@@ -185,55 +260,86 @@ def _disk() -> Iterator[Line]:
         "total": filesizeformat(usage.total),
     }
     if usage.free < LOW_DISK * usage.total:
-        advice = _("Make room: without it nothing can be decided. `manage.py prune` removes what is old.")
-        yield Line(_("Disk of this process"), WARN, message, advice)
+        advice = _(
+            "Make room: without it nothing can be decided. `manage.py prune` removes what is old."
+        )
+        yield SystemPart(_("Disk of this process"), WARN, message, advice)
     else:
-        yield Line(_("Disk of this process"), OK, message)
+        yield SystemPart(_("Disk of this process"), OK, message)
 
 
-def _files() -> Iterator[Line]:
+def _files() -> Iterator[SystemPart]:
     folder = unwritable_folder()
     if folder is None:
-        yield Line(_("Files of requests"), OK, _("Can be stored"))
+        yield SystemPart(_("Files of requests"), OK, _("Can be stored"))
     else:
         message = _("This process cannot write to %(folder)s") % {"folder": folder}
-        advice = _("Make the folder writable for the user of the processes, or set ATTACHMENTS_OPTIONS.")
-        yield Line(_("Files of requests"), BAD, message, advice)
+        advice = _(
+            "Make the folder writable for the user of the processes, or set ATTACHMENTS_OPTIONS."
+        )
+        yield SystemPart(_("Files of requests"), BAD, message, advice)
 
 
-def _mail() -> Iterator[Line]:
+def _mail() -> Iterator[SystemPart]:
     if settings.HITL_MAIL:
-        yield Line(_("Mail"), OK, _("Set up. Send yourself a test under Notifications."))
+        yield SystemPart(
+            _("Mail"), OK, _("Set up. Send yourself a test under Notifications.")
+        )
     else:
-        advice = _("Set EMAIL_HOST, so that people can be notified and can reset their passwords.")
-        yield Line(_("Mail"), WARN, _("Not set up"), advice)
+        advice = _(
+            "Set EMAIL_HOST, so that people can be notified and can reset their passwords."
+        )
+        yield SystemPart(_("Mail"), WARN, _("Not set up"), advice)
 
 
-def _push() -> Iterator[Line]:
+def _push() -> Iterator[SystemPart]:
     if push.is_available():
-        yield Line(_("Device notifications"), OK, _("Set up. People subscribe their devices under Notifications."))
+        yield SystemPart(
+            _("Device notifications"),
+            OK,
+            _("Set up. People subscribe their devices under Notifications."),
+        )
     else:
-        advice = _("Set PUBLIC_URL to an address with https://, which push services ask for.")
-        yield Line(_("Device notifications"), WARN, _("Off: PUBLIC_URL does not begin with https://"), advice)
+        advice = _(
+            "Set PUBLIC_URL to an address with https://, which push services ask for."
+        )
+        yield SystemPart(
+            _("Device notifications"),
+            WARN,
+            _("Off: PUBLIC_URL does not begin with https://"),
+            advice,
+        )
 
 
-def _model() -> Iterator[Line]:
+def _model() -> Iterator[SystemPart]:
     if not apps.is_installed("chats"):
         return
     if settings.HITL_PROVIDER == "scripted":
         message = _("Demo agent: prepared answers, no model")
-        yield Line(_("Model"), WARN, message, _("Set HITL_PROVIDER and a key to let a model answer in chats."))
+        yield SystemPart(
+            _("Model"),
+            WARN,
+            message,
+            _("Set HITL_PROVIDER and a key to let a model answer in chats."),
+        )
     elif settings.HITL_PROVIDER:
-        yield Line(_("Model"), OK, f"{settings.HITL_PROVIDER}: {settings.HITL_MODEL}")
+        yield SystemPart(
+            _("Model"), OK, f"{settings.HITL_PROVIDER}: {settings.HITL_MODEL}"
+        )
     else:
-        yield Line(_("Model"), WARN, _("None"), _("Set HITL_PROVIDER and a key to let a model answer in chats."))
+        yield SystemPart(
+            _("Model"),
+            WARN,
+            _("None"),
+            _("Set HITL_PROVIDER and a key to let a model answer in chats."),
+        )
 
 
 def _capped(number: int) -> str:
     return _("%(count)d or more") % {"count": number} if number >= CAP else str(number)
 
 
-PARTS: tuple[Callable[[], Iterator[Line]], ...] = (
+PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     _versions,
     _database,
     _administrators,

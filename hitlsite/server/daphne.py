@@ -1,7 +1,7 @@
-"""Daphne with backpressure for responses and WebSockets, a bound on bodies, and a line that says where it listens.
+"""Daphne with backpressure for responses and WebSockets, a limit on bodies, and a start-up line with its address.
 
-Daphne writes whatever an application sends at once, so that a long download to a slow client, or a page that reads nothing,
-would fill the memory. And it stores a whole body before it calls the application.
+Daphne buffers whatever an application sends, so a long download to a slow client, or a page that does not read its socket, would
+fill the memory. And it stores a whole body before it calls the application.
 """
 
 from __future__ import annotations
@@ -17,19 +17,28 @@ from twisted.internet.interfaces import IPushProducer
 from twisted.web.http import HTTPChannel
 from zope.interface import implementer
 
-from hitlsite.server.body_limit import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS, MAX_BODY, Bound, Headers, refusal
+from hitlsite.server.handler import (
+    LARGE_BODY,
+    LONG_ADDRESS,
+    LONG_HEADERS,
+    MAX_BODY,
+    Bound,
+    Headers,
+    refusal,
+)
 
 #: Bytes of a refused body that are read and dropped, so that the client can read the response; then the connection is cut.
 DROPPED = 8 * MAX_BODY
-#: Bytes that a WebSocket may not have read, and seconds that it gets to read them. Then it misses what is pushed.
-MAX_UNSENT, UNSENT_SECONDS = 1_048_576, 5.0
-#: The close code for it, after which `live.js` loads the page again.
+#: Limit on unread bytes of a WebSocket, and seconds to read them. After that, pushed messages are dropped.
+MAX_UNSENT = 1_048_576
+UNSENT_SECONDS = 5.0
+#: The close code in that case, after which `live.js` reloads the page.
 BEHIND = 4413
 
 
 @implementer(IPushProducer)
 class FlowControl:
-    """Blocks the writer while the client has not read what was sent; Twisted calls it."""
+    """Blocks the writer until the client has read the sent data; called by Twisted."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
@@ -49,14 +58,14 @@ class FlowControl:
 
 
 class UnsentCount(FlowControl):
-    """Counts what is sent to a WebSocket while its client does not read."""
+    """Counts the bytes sent to a WebSocket while its client does not read."""
 
     def __init__(self) -> None:
         super().__init__()
         self._unsent = 0
 
     async def has_room(self, size: int) -> bool:
-        """Return whether a message may be sent, after the client had time to read what was sent before. Count it then."""
+        """Wait for the client to read earlier messages, and return whether another one may be sent. If so, count it."""
         if not self._open.is_set() and self._unsent + size > MAX_UNSENT:
             try:
                 async with asyncio.timeout(UNSENT_SECONDS):
@@ -71,8 +80,8 @@ class BoundedRequest(WebRequest):
     """A request that is refused as soon as it is known to be too large."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # Django reads the body. Twisted would read forms too, on the event loop, and use its parser of mails to find out
-        # that a body is JSON.
+        # Django reads the body. Twisted would parse forms too, on the event loop, and use its mail parser to find out that a body
+        # is JSON.
         super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
         self._read = 0
         self._refused = False
@@ -99,7 +108,7 @@ class BoundedRequest(WebRequest):
         return super().process()
 
     def _refuse(self) -> None:
-        """Respond in the middle of the request, which Twisted does not support itself, and keep nothing of its body."""
+        """Respond in the middle of the request, which Twisted does not support itself, and discard its body."""
         self._refused = True
         self.content = BytesIO()
         sent = self.requestHeaders.getAllRawHeaders()
@@ -111,7 +120,9 @@ def response_bytes(bound: Bound, headers: Headers = ()) -> bytes:
     """Return a whole response as bytes, for a request to which Twisted itself can no longer respond."""
     named, body = refusal(bound, headers)
     first = f"HTTP/1.1 {bound.status} {bound.title}".encode()
-    return b"\r\n".join([first, *(name + b": " + value for name, value in named), b"", body])
+    return b"\r\n".join(
+        [first, *(name + b": " + value for name, value in named), b"", body]
+    )
 
 
 #: Twisted's class has no types.
@@ -119,7 +130,7 @@ _Channel: Any = HTTPChannel
 
 
 class BoundedChannel(_Channel):
-    """Responds with 414 or 431 where Twisted closes the connection or responds with a bare 400."""
+    """Respond with 414 or 431 where Twisted closes the connection or responds with a bare 400."""
 
     _dropped: int | None = None
 
@@ -133,7 +144,11 @@ class BoundedChannel(_Channel):
         if self._dropped is None:
             self._dropped = 0
             # If no header was read yet, the long line is the request line.
-            self.transport.write(response_bytes(LONG_HEADERS if self._receivedHeaderSize else LONG_ADDRESS))
+            self.transport.write(
+                response_bytes(
+                    LONG_HEADERS if self._receivedHeaderSize else LONG_ADDRESS
+                )
+            )
             # Close only our side: a reset while the client still sends would lose the response.
             self.transport.loseWriteConnection()
 
@@ -155,12 +170,12 @@ class BoundedFactory(HTTPFactory):
         return protocol
 
 
-# Daphne's server looks its factory up by this name and has no option for another.
+# Daphne's server looks up its factory by this name and has no option for another.
 server.HTTPFactory = BoundedFactory
 
 
 class DeskServer(server.Server):
-    """Prints its address when it listens, and sends each piece of a response when the client has read the previous ones."""
+    """Print the address after binding it, and send each piece of a response when the client has read the previous ones."""
 
     def listen_success(self, port: Any) -> None:
         super().listen_success(port)
@@ -173,10 +188,14 @@ class DeskServer(server.Server):
         self.stop()  # the command reports the reason in one line
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
-        if message["type"] == "websocket.send" and not await _has_room(protocol, message):
+        if message["type"] == "websocket.send" and not await _has_room(
+            protocol, message
+        ):
             protocol.sendClose(code=BEHIND)
             return
-        in_pieces = message["type"] == "http.response.body" and protocol.channel is not None
+        in_pieces = (
+            message["type"] == "http.response.body" and protocol.channel is not None
+        )
         more = in_pieces and message.get("more_body", False)
         if more and protocol.producer is None:
             protocol.registerProducer(FlowControl(), True)
@@ -188,12 +207,12 @@ class DeskServer(server.Server):
 
 
 async def _has_room(protocol: Any, message: dict[str, Any]) -> bool:
-    """Return whether a message may be sent to a WebSocket: what its client has not read yet is bounded."""
+    """Return whether a message may be sent to a WebSocket, whose unread bytes are limited."""
     transport = protocol.transport
     if transport is None:
         return True
     if not isinstance(transport.producer, UnsentCount):
-        # That of the HTTP connection, which this was until now.
+        # The producer of the connection while it was still HTTP.
         transport.unregisterProducer()
         transport.registerProducer(UnsentCount(), True)
     content = message.get("bytes") or (message.get("text") or "").encode()

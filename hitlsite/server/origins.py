@@ -25,6 +25,8 @@ class SameOrigin:
 def is_same_origin(scope: dict[str, Any]) -> bool:
     """Return whether a WebSocket comes from this site, by the rule of Django's CSRF check."""
     scheme = {"ws": "http", "wss": "https"}[scope.get("scheme", "ws")]
-    request = ASGIRequest({**scope, "method": "GET", "scheme": scheme, "query_string": b""}, BytesIO())
+    request = ASGIRequest(
+        {**scope, "method": "GET", "scheme": scheme, "query_string": b""}, BytesIO()
+    )
     rule: Any = CsrfViewMiddleware(lambda request: None)  # type: ignore[arg-type]
     return "HTTP_ORIGIN" in request.META and rule._origin_verified(request)

@@ -1,6 +1,6 @@
-"""Respond with a 503 that says to try again while the database is away or a row stays locked, to people and to API clients.
+"""Respond with 503 and a request to retry while the database is away or a row stays locked, to people and API clients.
 
-With DEBUG, programs also get their problem document for any other error.
+With DEBUG, API clients also get a problem document for any other error.
 """
 
 from __future__ import annotations
@@ -29,41 +29,49 @@ from approvals.live.streaming import Application, Message, Receive, Send, discar
 
 logger = logging.getLogger(__name__)
 
-#: Seconds after which clients should try again; sooner if only a row is locked.
-RETRY_AFTER, RETRY_LOCKED_AFTER = 5, 1
+#: Seconds after which clients should retry; fewer if only a row is locked.
+RETRY_AFTER = 5
+RETRY_LOCKED_AFTER = 1
 STATUS = HTTPStatus.SERVICE_UNAVAILABLE
 OUTAGE_ATTRIBUTE = "_met_outage"
 
 
 class OutageMiddleware:
-    """Responds with 503 while the database is away. Must be outside all middleware that reads the database."""
+    """Respond with 503 while the database is away. Must be outside all middleware that reads the database."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        # An error in middleware has become a 500 here, and with DEBUG a page of code.
+        # An error in middleware has become a 500 here, or with DEBUG a page of code.
         error = getattr(request, OUTAGE_ATTRIBUTE, None)
         return response if error is None else unavailable(request, error)
 
-    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponse | None:
         """Handle an error of a view before Django logs it with a traceback."""
         if isinstance(exception, pool.AWAY):
             _log(request, exception)
             return unavailable(request, exception)
         if settings.DEBUG and is_for_machines(request.path):
-            # Django would answer with its page of code, which no program reads.
+            # Django would answer with its page of code, which programs cannot read.
             response: HttpResponse = get_resolver().resolve_error_handler(500)(request)
             log_response(
-                "%s: %s", response.reason_phrase, request.path, response=response, request=request, exception=exception
+                "%s: %s",
+                response.reason_phrase,
+                request.path,
+                response=response,
+                request=request,
+                exception=exception,
             )
             return response
         return None
 
 
 class _NoReport(ExceptionReporter):
-    """Replaces the DEBUG page, which would evaluate querysets while the database is away."""
+    """Replace the DEBUG page, which would evaluate querysets while the database is away."""
 
     def get_traceback_html(self) -> SafeString:
         return SafeString("")
@@ -73,7 +81,9 @@ class _NoReport(ExceptionReporter):
 
 
 @receiver(got_request_exception, dispatch_uid="hitlsite.server.outages")
-def record_outage(sender: Any, request: HttpRequest | None = None, **kwargs: Any) -> None:
+def record_outage(
+    sender: Any, request: HttpRequest | None = None, **kwargs: Any
+) -> None:
     error = sys.exc_info()[1]
     if request is not None and isinstance(error, pool.AWAY):
         _log(request, error)
@@ -82,7 +92,12 @@ def record_outage(sender: Any, request: HttpRequest | None = None, **kwargs: Any
 
 
 def _log(request: HttpRequest, error: BaseException) -> None:
-    logger.warning("%r is answered with a 503: %s (%s)", request.path, _cause(error), str(error).strip())
+    logger.warning(
+        "%r is answered with a 503: %s (%s)",
+        request.path,
+        _cause(error),
+        str(error).strip(),
+    )
 
 
 def _cause(error: BaseException) -> str:
@@ -94,18 +109,26 @@ def unavailable(request: HttpRequest, error: BaseException) -> HttpResponse:
     discard_body(request)
     best = request.get_preferred_type(["text/html", "application/json"])
     if is_for_machines(request.path) or best == "application/json":
-        response = HttpResponse(document(error), status=STATUS, content_type="application/problem+json")
+        response = HttpResponse(
+            document(error), status=STATUS, content_type="application/problem+json"
+        )
     else:
         fragment = request.headers.get("HX-Request")
-        context = {"title": _("Back in a moment"), "status": STATUS.value, "detail": words(error)}
+        context = {
+            "title": _("Back in a moment"),
+            "status": STATUS.value,
+            "detail": words(error),
+        }
         # Without the request, whose user would be read from the database.
-        page = render_to_string("_problem.html" if fragment else "unavailable.html", context)
+        page = render_to_string(
+            "_problem.html" if fragment else "unavailable.html", context
+        )
         response = HttpResponse(page, status=STATUS)
         if fragment:
             response.headers["HX-Reswap"] = "beforebegin"
     response.headers["Retry-After"] = str(retry_after(error))
     response.headers["Cache-Control"] = "no-store"
-    # We have logged it in one line.
+    # Already logged, in one line.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response
 
@@ -116,23 +139,34 @@ def retry_after(error: BaseException) -> int:
 
 def words(error: BaseException) -> str:
     if pool.is_locked(error):
-        return _("Someone else is still changing this. Your change was not made. Try again in a moment.")
-    return _("The database is not responding. No recorded data is lost. Try again in a moment.")
+        return _(
+            "Someone else is still changing this. Your change was not made. Try again in a moment."
+        )
+    return _(
+        "The database is not responding. No recorded data is lost. Try again in a moment."
+    )
 
 
 def document(error: BaseException) -> bytes:
     """Return the problem document (RFC 9457)."""
-    problem = {"type": "about:blank", "title": STATUS.phrase, "status": STATUS.value, "code": "unavailable"}
+    problem = {
+        "type": "about:blank",
+        "title": STATUS.phrase,
+        "status": STATUS.value,
+        "code": "unavailable",
+    }
     return json.dumps({**problem, "detail": words(error)}).encode()
 
 
 class Outages:
-    """ASGI application: `app`, and the same 503 for responses that are sent after Django has handled the request."""
+    """ASGI application: `app`, and the same 503 for responses sent after Django has handled the request."""
 
     def __init__(self, app: Application) -> None:
         self.app = app
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(
+        self, scope: dict[str, Any], receive: Receive, send: Send
+    ) -> None:
         started = False
 
         async def pass_on(message: Message) -> None:
@@ -145,7 +179,9 @@ class Outages:
         except pool.AWAY as error:
             if started:
                 raise
-            logger.warning("An answer that was waited for is a 503: %s (%s)", _cause(error), error)
+            logger.warning(
+                "An answer that was waited for is a 503: %s (%s)", _cause(error), error
+            )
             body = document(error)
             headers = [
                 (b"content-type", b"application/problem+json"),
@@ -153,5 +189,11 @@ class Outages:
                 (b"retry-after", str(retry_after(error)).encode()),
                 (b"cache-control", b"no-store"),
             ]
-            await send({"type": "http.response.start", "status": STATUS.value, "headers": headers})
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": STATUS.value,
+                    "headers": headers,
+                }
+            )
             await send({"type": "http.response.body", "body": body})

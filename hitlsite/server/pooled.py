@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that the pool does not check while they are in use all the time."""
+"""PostgreSQL connections that the pool does not check while they are in constant use."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import psycopg
 
-#: Seconds without use after which a connection may have broken unnoticed, for example because the database restarted.
+#: Seconds of idleness after which a connection may have broken unnoticed, such as after a database restart.
 REST = 1.0
 
 
 class PooledConnection(psycopg.Connection[Any]):
-    """Skips the check of the pool, an empty statement, if it was taken from the pool within REST before.
+    """Skip the pool's check, an empty statement, if the connection was last taken within REST.
 
     Each request and each piece of work takes a connection from the pool, so the checks were a tenth of all statements.
     """
@@ -22,7 +22,8 @@ class PooledConnection(psycopg.Connection[Any]):
 
     def execute(self, query: Any, *args: Any, **options: Any) -> psycopg.Cursor[Any]:
         if query == "":
-            rested, self.taken_at = monotonic() - self.taken_at, monotonic()
+            rested = monotonic() - self.taken_at
+            self.taken_at = monotonic()
             if rested < REST:
                 return self.cursor()
         return super().execute(query, *args, **options)

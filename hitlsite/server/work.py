@@ -1,4 +1,4 @@
-"""Background work of a process: turns, the sweep, the heartbeat and notifications of other processes."""
+"""Background work of a process: turns, the sweep, the heartbeat, and notifications from other processes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if apps.is_installed("chats"):
     from chats.engine.jobs import Jobs
 
 
-#: Seconds that stopping waits for background tasks, and for deliveries under way.
-STOP_TIMEOUT, DELIVERY_TIMEOUT = 15.0, 5.0
+#: Seconds that stopping waits for background tasks, and for running deliveries.
+STOP_TIMEOUT = 15.0
+DELIVERY_TIMEOUT = 5.0
 
 
 class BackgroundWork:
@@ -30,17 +31,29 @@ class BackgroundWork:
     `runs_turns`: run turns and the sweep. `turns`: how many turns to take from the queue at once; 0 without a queue.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, runs_turns: bool, turns: int = 0) -> None:
-        self._loop, self._runs_turns, self._turns = loop, runs_turns, turns
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, *, runs_turns: bool, turns: int = 0
+    ) -> None:
+        self._loop = loop
+        self._runs_turns = runs_turns
+        self._turns = turns
         self._tasks: list[asyncio.Task[None]] = []
-        self._jobs = Jobs(loop, turns or None) if runs_turns and apps.is_installed("chats") else None
+        self._jobs = (
+            Jobs(loop, turns or None)
+            if runs_turns and apps.is_installed("chats")
+            else None
+        )
 
     def start(self) -> None:
         """Start all tasks. Call it on the loop's thread."""
         doorbell.use_loop(self._loop)
         self._start_task(liveness.check_for_ever())
         running = self._jobs.count if self._jobs is not None else heartbeat.no_turns
-        self._start_task(heartbeat.send_heartbeats(WorkerKind.WORKER if self._turns else WorkerKind.WEB, running))
+        self._start_task(
+            heartbeat.send_heartbeats(
+                WorkerKind.WORKER if self._turns else WorkerKind.WEB, running
+            )
+        )
         if self._runs_turns:
             self._start_task(sweep.run_for_ever())
         if apps.is_installed("chats"):
@@ -55,7 +68,9 @@ class BackgroundWork:
         """Take no more work, give running turns time to reach a checkpoint, and hand them over."""
         for task in self._tasks:
             task.cancel()
-        delivering = asyncio.create_task(asyncio.to_thread(delivery_lanes.stop_all, DELIVERY_TIMEOUT))
+        delivering = asyncio.create_task(
+            asyncio.to_thread(delivery_lanes.stop_all, DELIVERY_TIMEOUT)
+        )
         if self._jobs is not None:
             await self._jobs.drain()
         await delivering

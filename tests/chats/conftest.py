@@ -1,4 +1,4 @@
-"""What the tests of chats share."""
+"""Fixtures of the tests of chats."""
 
 from __future__ import annotations
 

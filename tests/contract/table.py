@@ -1,8 +1,8 @@
-"""The conformance table of docs/reference/protocols.md, made from the tests that are marked with what they show.
+"""The conformance table of docs/reference/protocols.md, made from the tests' marks.
 
     @pytest.mark.shows("langchain", "approve", "reject")
 
-`lacks` marks a test that shows what a protocol cannot promise, with the reason in words.
+`lacks` marks a test that shows a missing ability of a protocol, with the reason.
 
 The tests are read and not imported: those of a framework need its package. `python -m tests.contract.table` writes the
 page anew; a test compares it.
@@ -20,7 +20,7 @@ from tests.support.root import ROOT
 PAGE = ROOT / "docs" / "reference" / "protocols.md"
 BEGIN, END = "<!-- made by `python -m tests.contract.table` -->", "<!-- end -->"
 
-#: What a protocol can express, as a test names it, and the head of its column.
+#: A protocol's abilities by the names in marks, with the head of each column.
 ABILITIES = {
     "approve": "approve",
     "edit": "change the input",
@@ -40,7 +40,7 @@ GRANT_ABILITIES = {
     "told": "told that it was by grant",
     "revoke": "revoke one",
 }
-#: The same for the policy: what programs that ask are told, and then what those who decide can do.
+#: The same for the policy: results for requesting programs, then the abilities of deciders.
 POLICY_ABILITIES = {
     "allowed": "a rule allows",
     "denied": "a rule denies",
@@ -67,7 +67,7 @@ SAFETY_ABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A row: the name in marks, what readers call it, its page, and why it cannot do what no test shows."""
+    """A row: the name in marks, the displayed name, its page, and reasons for abilities that no test shows."""
 
     name: str
     title: str
@@ -182,7 +182,7 @@ BY_RULES = "The permission rules of Claude Code say which calls ask, at the mome
 ONE_AFTER_ANOTHER = "It asks about the calls of a message one after the other."
 OWN_CALLS = "It runs its calls itself: the adapter answers whether one may run, and is not told what it did."
 
-#: What adapters are not shown to promise, by their names.
+#: Limits of adapters, by their names.
 SAFETY_LIMITS = {
     "langchain": {},
     "pydantic-ai": {"readable": ONE_KIND, "names": AT_THE_TOOL},
@@ -262,7 +262,7 @@ TABLES: Sequence[Table] = [
 
 
 def marks(path: Path) -> Iterator[Shown]:
-    """Yield what the tests of a file show."""
+    """Yield the marks of a file's tests."""
     source = path.read_text()
     if "pytest.mark.shows" not in source and "pytest.mark.lacks" not in source:
         return

@@ -1,4 +1,4 @@
-"""What only PostgreSQL can show is shown in every run: its tests, in a process of their own."""
+"""Run the tests that need PostgreSQL in every run, in a process of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replay of the live policy says of ten thousand random requests what it said when each was asked."""
+"""A replay of the live policy gives its live results for ten thousand random requests."""
 
 from __future__ import annotations
 

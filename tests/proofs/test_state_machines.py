@@ -17,6 +17,8 @@ from tests.approvals.access.test_permissions_model import (
 from tests.approvals.actions.asks.test_outcome import CASES, agrees_with_the_model
 from tests.approvals.actions.decisions.test_outcome import STORIES
 from tests.approvals.actions.decisions.test_outcome import agrees_with_the_model as answer_agrees_with_the_model
+from tests.approvals.actions.decisions.test_votes import STORIES as VOTES
+from tests.approvals.actions.decisions.test_votes import vote_agrees_with_the_model
 from tests.approvals.actions.test_state_machine import Desk
 from tests.approvals.policy.test_votes import absences, count_as_the_model, elections, happenings
 from tests.chats.engine.test_state_machine import Desk as Turns
@@ -59,6 +61,12 @@ def test_any_ask_becomes_what_the_model_says(case):
 @given(STORIES)
 def test_any_answer_becomes_what_the_model_says(story):
     answer_agrees_with_the_model(story)
+
+
+@settings(max_examples=2_000 * ROUNDS)
+@given(VOTES)
+def test_any_vote_becomes_what_the_model_says(story):
+    vote_agrees_with_the_model(story)
 
 
 @pytest.mark.django_db(transaction=True)

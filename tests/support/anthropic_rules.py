@@ -1,4 +1,4 @@
-"""Refuse what the real Messages API refuses in a request; part of `tests.support.claude`."""
+"""Refuse the requests that the real Messages API refuses; part of `tests.support.claude`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 def objections(
     body: Body, thoughts: Thoughts, betas: Collection[str] = (), containers: Collection[str] = ()
 ) -> Iterator[str]:
-    """Every reason to answer 400. `thoughts` are those that the account was given, `betas` the features in the header."""
+    """Yield every reason to answer 400. `thoughts` are those the account was given, `betas` the features in the header."""
     messages = body["messages"]
     yield from features.of_arguments(body, betas)
     if not messages or messages[0]["role"] != "user":
@@ -148,7 +148,7 @@ def _of_schemas(body: Body) -> Iterator[str]:
 
 
 def _of_settings(body: Body) -> Iterator[str]:
-    """What each model takes besides messages."""
+    """Check the settings besides messages that each model accepts."""
     rules, kind = rules_of(body["model"]), body.get("thinking", {}).get("type")
     config = body.get("output_config", {})
     if kind and kind not in rules.thinking:

@@ -1,4 +1,4 @@
-"""Anthropic's Messages streaming API as a local server: what any test of something that talks to Claude is run against.
+"""Anthropic's Messages streaming API as a local server: for all tests of code that talks to Claude.
 
     with AnthropicServer() as claude:
         claude.will(says(text("One moment."), tool_use("toolu_1", "getWeather", city="Paris"), stop_reason="tool_use"))
@@ -16,9 +16,9 @@ takes the next reply; leaving the block fails if replies are left over. What goe
   will do, an endless one too.
 - `refuses(status, kind, message, **headers)` is an error before the stream.
 
-`requests` holds what was asked: headers, body, `at` (seconds of `time.monotonic`), `begun` (set with the first bytes of the
+`requests` holds the requests: headers, body, `at` (seconds of `time.monotonic`), `begun` (set with the first bytes of the
 answer), `gone` (set when the client hung up first) and `usage`, the input as the prompt cache accounts for it. Requests that
-the real API would refuse get its 400 (`objections` in `tests/support/anthropic_rules.py` says which), and the next reply stays.
+the real API would refuse get its 400 (see `objections` in `tests/support/anthropic_rules.py`), and the next reply stays.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Close(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """`blocks` are what a whole answer consists of; a thought among them is remembered as signed by the model asked."""
+    """`blocks` are the content of a whole answer; a thought among them is remembered as signed by the requested model."""
 
     items: Iterable[SseEvent | bytes | threading.Event | Close]
     status: int = 200
@@ -128,7 +128,7 @@ def says(
     iterations: Sequence[dict[str, Any]] = (),
     **usage: int,
 ) -> Reply:
-    """A whole answer. `container` is where code has run for it, and `iterations` are what the usage says of its rounds."""
+    """Return a whole answer. `container` is the one that ran its code; `iterations` go into its usage."""
     events = answer(*blocks, stop_reason=stop_reason, size=size, **usage)
     if container:
         events[-2]["delta"]["container"] = {"id": container, "expires_at": "2026-12-24T00:00:00Z"}
@@ -170,7 +170,7 @@ class AnthropicServer:
         self.refused: list[str] = []
         self.closing = threading.Event()
         self.account = Account()
-        #: What `GET /v1/models/{id}` says, by id; 404 for others.
+        #: The answer to `GET /v1/models/{id}`, by id; 404 for others.
         self.models: dict[str, dict[str, Any]] = {}
         self._changed = threading.Condition()
         self._http = _Server(("127.0.0.1", 0), _handler_of(self))

@@ -1,4 +1,4 @@
-"""Message catalogues: extract every text, check what was extracted, and translate it into a pseudo-language.
+"""Message catalogues: extract every text, check the texts, and translate them into a pseudo-language.
 
 `python -m tests.support.catalogues` is the part of `make check` that proves that all texts can be extracted, and that the
 translations in `locale/` are whole.
@@ -22,11 +22,11 @@ from tests.support.root import ROOT
 
 SOURCES = ("approvals", "chats", "hitlsite", "templates")
 DOMAINS = ("django", "djangojs")
-#: A language code that is nobody's. Its text is accented and stands between brackets.
+#: A language code that is not in use. Its texts are accented and in brackets.
 PSEUDO = "xx"
 OPEN, CLOSE = "⟦", "⟧"
 TOOLS = ("xgettext", "msguniq", "msgcat", "msgcmp", "msgen", "msgfmt")
-#: What a translator would keep: placeholders, tags, entities, code.
+#: The parts that a translator would keep: placeholders, tags, entities, code.
 KEPT = re.compile(r"(%\(\w+\)[-#0 +]*\d*(?:\.\d+)?[a-zA-Z]|%[sd%]|<[^>]*>|&#?\w+;|\{[\w, ]*\}|`[^`]*`)")
 ACCENTED = str.maketrans("aceinouyACEINOUY", "áçéíñóúýÁÇÉÍÑÓÚÝ")
 LINE = re.compile(r'(msgid_plural|msgid|msgstr|msgctxt)?(\[\d\])? ?(".*")$')
@@ -92,7 +92,7 @@ def _messages(compiled: Path) -> dict[object, str]:
 
 
 def _with_header(catalogue: str) -> str:
-    """The catalogue with what a new one leaves open in its header."""
+    """Fill in the open fields of a new catalogue's header."""
     return catalogue.replace("CHARSET", "UTF-8").replace(
         "nplurals=INTEGER; plural=EXPRESSION", "nplurals=2; plural=(n != 1)"
     )
@@ -114,7 +114,7 @@ def pseudo(text: str) -> str:
 
 
 def pseudo_catalogue(folder: Path) -> None:
-    """Fill `folder` (for LOCALE_PATHS) with the pseudo-language: of our texts, and of those that come with Django."""
+    """Fill `folder` (for LOCALE_PATHS) with the pseudo-language: for our texts and Django's own."""
     place = folder / PSEUDO / "LC_MESSAGES"
     place.mkdir(parents=True)
     for template in extract(folder):
@@ -159,7 +159,7 @@ def _translated(lines: Iterable[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Extract all texts into a temporary folder, and say what is wrong."""
+    """Extract all texts into a temporary folder and print the errors."""
     if missing := missing_tools():
         print(f"!!! NOT CHECKED, because there is no {', '.join(missing)}: texts. Install gettext.", file=sys.stderr)
         return int(os.environ.get("REQUIRE_SERVICES") == "1")

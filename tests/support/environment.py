@@ -1,11 +1,11 @@
-"""The environment of a test run, set before Django reads it: the embedded default, whatever the shell says.
+"""The environment of a test run, set before Django reads it: the embedded default, regardless of the shell's.
 
-`TEST_ON=postgresql` starts a PostgreSQL, and the tests run on that.
+`TEST_ON=postgresql` starts a PostgreSQL, and the tests run on that: one for all processes of the run.
 """
 
 import os
 
-from tests.support.processes.postgres import started
+from tests.support.processes.shared import cluster
 
 for name in (
     "DATABASE_URL",
@@ -46,4 +46,4 @@ for name in (
 os.environ.update(HITL_ASKS_PER_MINUTE="0", HITL_WRONG_KEYS_PER_MINUTE="0")
 os.environ.update(HITL_DISPATCH="here", SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")
 if os.environ.get("TEST_ON") == "postgresql":
-    os.environ["DATABASE_URL"] = f"{started().url()}?pool=100"
+    os.environ["DATABASE_URL"] = f"{cluster().url()}?pool=100"

@@ -16,7 +16,7 @@ from approvals.live import liveness
 from hitlsite.asgi import application
 
 ORIGIN = "http://localhost"
-#: Seconds, for what comes at once; on a loaded machine that may be a while.
+#: Seconds for something immediate; a loaded machine may need them.
 SOON = 60
 
 
@@ -58,7 +58,7 @@ async def line(path: str, user: User, *, cookie: str = "") -> AsyncIterator[Line
     opened = dial(path, cookie=cookie or await run(cookie_of, user))
     assert (await opened.connect(SOON))[0]
     async with asyncio.timeout(SOON):
-        # A page is there once all of its groups are joined: what is sent before is lost without a valid `since`.
+        # A page is open once all of its groups are joined: earlier messages are lost without a valid `since`.
         while not set(liveness._pages) - before:
             await asyncio.sleep(0.005)
     try:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.test import Client
 
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.administration.keys.actions import create_key
 from tests.support.processes.server import Server
 
@@ -40,7 +40,7 @@ class Reply(NamedTuple):
 
 
 class Machine:
-    """Calls with a key of `user`, or with whatever other headers are given."""
+    """Calls with a key of `user`, or with other headers if given."""
 
     def __init__(self, user: User | None = None, scopes: tuple[str, ...] = SCOPES, **headers: str) -> None:
         self.headers = headers

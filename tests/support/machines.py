@@ -21,9 +21,9 @@ from hitlsite.asgi import application
 
 T = TypeVar("T")
 SCOPES = ("ask", "decide", "read")
-#: Seconds, for what comes at once; on a loaded machine that may be a while.
+#: Seconds for something immediate; a loaded machine may need them.
 PATIENCE = 60
-#: Seconds after which a story looks for turns that were queued and that no runner took.
+#: Seconds between searches for queued turns that no runner took.
 SWEEP = 10
 
 
@@ -154,7 +154,7 @@ def served(story: Callable[[], Awaitable[T]]) -> T:
 
 
 async def wake_stuck_turns() -> None:
-    """What the server's sweep does every second, but late: it costs statements, which tests count.
+    """Do the server's sweep of every second, but late: it costs statements, which tests count.
 
     A runner does not wait for a turn that is locked, and on PostgreSQL the last of two decisions may lock it for a moment.
     """
@@ -175,7 +175,7 @@ class Client:
         return f"/api/chat/{quote(self.chat, safe='')}"
 
     def say(self, text: str, **given: Any) -> Answer:
-        """Send a message and read what comes of it; the copy is what is stored then."""
+        """Send a message and read the result; the copy is then the stored state."""
         self.messages.append(user_message(text, f"u{len(self.messages)}"))
         answer = self.post(**given)
         self.read()
@@ -195,7 +195,7 @@ class Client:
         return await self.machine.acall("POST", f"{self.address}/stop")
 
     def read(self) -> dict[str, Any]:
-        """Take over what is stored; gives the whole answer."""
+        """Copy the stored messages; return the whole answer."""
         answer = self.machine.get(self.address)
         assert answer.status == 200, answer.text
         self.messages = answer.json["messages"]
@@ -221,7 +221,7 @@ class Client:
             part |= {"state": "output-available", "output": output}
 
     def rule(self, approved: bool, reason: str = "") -> Answer:
-        """Approve or deny what waits in the last message, and post."""
+        """Approve or deny the pending calls of the last message, and post."""
         for part in self.calls():
             if part["state"] == "approval-requested":
                 given = {"id": part["approval"]["id"], "approved": approved} | ({"reason": reason} if reason else {})

@@ -96,7 +96,7 @@ def forms(html: str, action: str = "") -> list[Form]:
 
 
 def buttons(html: str) -> list[str]:
-    """The words on the buttons of the page's content, in order; without those about who is at a request, talk and keys."""
+    """The labels of the buttons in the page's content, in order; without those for presence, chat and keys."""
     page = parse(html)
     others = [*aside(page), *_buttons_in(page, "keys-hint", "keys")]
     found = [one for area in page.find("main") or [page] for one in area.find("button")]
@@ -113,7 +113,7 @@ def _buttons_in(page: Element, *classes: str) -> list[Element]:
 
 
 def inline_code(html: str) -> list[str]:
-    """Everything that a policy without 'unsafe-inline' would refuse, and what comes from elsewhere."""
+    """Everything that a policy without 'unsafe-inline' would refuse, and everything from other origins."""
     found = []
     for element in parse(html).all():
         if element.tag == "style" or (element.tag == "script" and not element.attributes.get("src")):

@@ -1,4 +1,4 @@
-"""Refuse what OpenAI's Chat Completions API refuses in a request; part of `tests.support.openai_server`."""
+"""Refuse the requests that OpenAI's Chat Completions API refuses; part of `tests.support.openai_server`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = {
     "assistant": {"role", "content", "tool_calls", "refusal"},
     "tool": {"role", "content", "tool_call_id"},
 }
-#: Models that think refuse what only older ones take; models of others want their thoughts back.
+#: Reasoning models refuse arguments that older ones take; other vendors' models require their thoughts back.
 THINKERS, OTHERS = re.compile(r"(gpt-5|o\d)"), re.compile(r"deepseek")
 #: Members that the models of other vendors take back, in messages and in calls.
 VENDORS = {
@@ -95,7 +95,7 @@ def _of_messages(messages: list[Body], model: str) -> Iterator[str]:
 
 
 def _of_thoughts(number: int, message: Body, model: str) -> Iterator[str]:
-    """Yield what a vendor misses of what its model has sent with a call."""
+    """Yield the missing fields that a vendor's model has sent with a call."""
     calls = message.get("tool_calls")
     if calls and model == "deepseek-thinks" and "reasoning_content" not in message:
         yield f"Missing `reasoning_content` field in the assistant message at message index {number}."

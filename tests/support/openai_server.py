@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions API, streaming, as a local server: what the provider for OpenAI is tested against.
+"""OpenAI's Chat Completions API, streaming, as a local server, to test the provider for OpenAI.
 
     with OpenAIServer() as server:
         server.will(says("One moment.", call("call_1", "getWeather", city="Paris")))
@@ -6,8 +6,8 @@
         ...  # a client with base_url=server.base_url and the key KEY
         assert server.requests[0].body["model"] == "gpt-5.5"
 
-The transport, and what else a reply may hold, is that of `tests.support.anthropic_server`. Requests that the real API would
-refuse get its 400 (`tests.support.openai_rules` says which), and the next reply stays.
+Transport and replies are those of `tests.support.anthropic_server`. Requests that the real API would
+refuse get its 400 (see `tests.support.openai_rules`), and the next reply stays.
 """
 
 from __future__ import annotations

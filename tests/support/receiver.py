@@ -1,4 +1,4 @@
-"""A webhook receiver in this process, which records what it gets and answers as configured."""
+"""A webhook receiver in this process, which records its requests and answers as configured."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         behave = self.receiver.take(Got(self.path, headers, body))
         self.close_connection = True
-        with contextlib.suppress(OSError):  # who asked may have gone
+        with contextlib.suppress(OSError):  # the client may have gone
             behave(self)
 
     def do_GET(self) -> None:
@@ -99,7 +99,7 @@ def nonsense(handler: Handler) -> None:
 
 @dataclass
 class Receiver:
-    """Answers 204 unless told otherwise: `behave` is asked for each request what to do with it. Takes a GET if it `serves`."""
+    """Answers 204 by default; `behave` handles each request instead. Accepts GET if it `serves`."""
 
     behave: Callable[[Got], Behaviour] = lambda got: answer(204)
     got: list[Got] = field(default_factory=list)

@@ -80,7 +80,7 @@ def find_chromium(*, whole: bool = False) -> str:
 
 
 def find_npm() -> str:
-    """The path of npm, beside a node that can run what it installs. Call it from a hook, as above."""
+    """Return the path of npm, next to a node that runs its packages. Call it from a hook, as above."""
     found = shutil.which("npm")
     if found is None or shutil.which("node") is None:
         missing("no npm", "apt-get install nodejs npm.")
@@ -88,7 +88,7 @@ def find_npm() -> str:
 
 
 def install_packages(folder: Path) -> None:
-    """What the folder's package-lock.json says, installed beside it once."""
+    """Install the packages of the folder's package-lock.json in the folder, once."""
     with (folder / "package.json").open() as mark:
         # Tests that run in several processes would install into each other's folder.
         fcntl.flock(mark, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
-"""What a fast test may not do: start a process. Here such a test fails, by name; those that take long are listed.
+"""Make fast tests fail that start a process; list the slow ones.
 
-Everything is fast but what lies in `tests/contract/` and `tests/proofs/`. A long one is no failure: how long a machine takes says
-nothing about the code, and a limit in seconds fails on a slow day.
+All tests outside `tests/contract/` and `tests/proofs/` are fast ones. A slow one is no failure: the time that a machine takes
+says nothing about the code, and a limit in seconds fails on a slow day.
 """
 
 from __future__ import annotations

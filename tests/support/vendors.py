@@ -9,12 +9,12 @@ from typing import Any
 
 from django.db import connection, models
 
-from tests.support.processes.postgres import started
+from tests.support.processes.shared import cluster
 
 REFUSING = {
     "sqlite": ["CREATE TRIGGER refusing BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, '{words}'); END"],
     "postgresql": [
-        # As a constraint does it, which is what SQLite's ABORT comes as.
+        # Like a constraint, as which SQLite's ABORT is reported.
         """CREATE FUNCTION refusing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
            RAISE EXCEPTION '{words}' USING ERRCODE = 'integrity_constraint_violation'; END $$""",
         "CREATE TRIGGER refusing BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION refusing()",
@@ -32,7 +32,7 @@ TRIGGERS = {
 DROP_TRIGGER = {"sqlite": "DROP TRIGGER {name}", "postgresql": "DROP TRIGGER {name} ON {table}"}
 #: For the statement's own transaction or connection: how long it waits for a lock, in milliseconds.
 PATIENCE = {"sqlite": "PRAGMA busy_timeout = {ms}", "postgresql": "SET LOCAL lock_timeout = {ms}"}
-#: Another value for a column of each sort, as SQL.
+#: Another value for a column of each type, as SQL.
 OTHER_VALUES = {
     "BigAutoField": "4711",
     "BigIntegerField": "4711",
@@ -70,7 +70,7 @@ def refusing_inserts(table: str, words: str) -> Iterator[None]:
 
 
 def triggers() -> list[tuple[str, str]]:
-    """All triggers of the database by name, and what they say."""
+    """All triggers of the database, by name, with their SQL."""
     return [(name, text) for name, text in run(TRIGGERS[connection.vendor])]
 
 
@@ -88,4 +88,4 @@ def database_url() -> str:
     name = connection.settings_dict["NAME"]
     if connection.vendor == "sqlite":
         return f"sqlite:///{Path(name).resolve()}"
-    return started().url(name)
+    return cluster().url(name)

@@ -1,4 +1,4 @@
-"""What becomes of an ask, as a function of its facts. Pure."""
+"""The outcome of an ask, as a function of its facts. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from approvals.actions.asks.facts import AskFacts
 from approvals.actions.policy.asks import PolicyOutcome, on_ask
 
 
-class Why(StrEnum):
+class RefusedBecause(StrEnum):
     """Why an ask is refused."""
 
     WORKFLOW_ENDED = "workflow_ended"
@@ -17,19 +17,19 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """No request is made."""
+class AskRefused:
+    """No request is created."""
 
-    why: Why
+    why: RefusedBecause
 
 
-Outcome = Refused | PolicyOutcome
+Outcome = AskRefused | PolicyOutcome
 
 
 def outcome_of(facts: AskFacts) -> Outcome:
-    """Return what becomes of an ask: it is refused, or the policy says whether people are asked."""
+    """Return the outcome of an ask: it is refused, or the policy determines whether people are asked."""
     if facts.workflow_ended:
-        return Refused(Why.WORKFLOW_ENDED)
+        return AskRefused(RefusedBecause.WORKFLOW_ENDED)
     if not facts.assignable:
-        return Refused(Why.CANNOT_BE_ASSIGNED)
+        return AskRefused(RefusedBecause.CANNOT_BE_ASSIGNED)
     return on_ask(facts.policy)

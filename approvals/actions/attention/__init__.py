@@ -1,25 +1,6 @@
-"""Actions that help people to look where it matters."""
+"""Actions that direct people's attention."""
 
-from approvals.actions.attention.advising import Recommendation, advise
-from approvals.actions.attention.flooding import new_requests, tell_of_floods
-from approvals.actions.attention.seeding import (
-    add_case,
-    answer_check,
-    plant_checks,
-    remove_case,
-    switch_checks,
-    switched_on,
-)
+from approvals.actions.attention.advice import Recommendation, advise
+from approvals.actions.attention.floods import new_requests, tell_of_floods
 
-__all__ = [
-    "Recommendation",
-    "add_case",
-    "advise",
-    "answer_check",
-    "new_requests",
-    "plant_checks",
-    "remove_case",
-    "switch_checks",
-    "switched_on",
-    "tell_of_floods",
-]
+__all__ = ["Recommendation", "advise", "new_requests", "tell_of_floods"]

@@ -1,1 +1,1 @@
-"""What becomes of an answer: `facts` reads all that it depends on, `outcome` rules over that, and `writes` stores the outcome."""
+"""The outcome of an answer: `facts` reads everything it depends on, `outcome` evaluates it, and `writes` stores it."""

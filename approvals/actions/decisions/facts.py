@@ -1,4 +1,4 @@
-"""Read what the outcome of an answer depends on, into one value that never changes."""
+"""Read the facts that the outcome of an answer depends on, into one frozen value."""
 
 from __future__ import annotations
 
@@ -9,28 +9,32 @@ from django.contrib.auth.models import User
 
 from approvals.access import permissions
 from approvals.access.fresh_sign_in import SignInAgain, require_fresh_sign_in
-from approvals.access.scopes import Change
+from approvals.access.scopes import ChangedInput
 from approvals.access.standing import Standing
 from approvals.actions import checking
-from approvals.actions.checking import NOTHING_KNOWN, Known
+from approvals.actions.checking import NOTHING_KNOWN, AnswerFacts
 from approvals.actions.locking import LockedFor
+from approvals.actions.policy.decisions import is_vote
+from approvals.actions.policy.votes.outcome import BallotFacts, VoteFacts, new_vote
 from approvals.asking.answers import ABSENT, Answer
 from approvals.models import ApprovalRequest, Grant, Vote
 from approvals.models.actors import Actor
-from approvals.policy.grants import Case
-from approvals.queries.policy.ballots import takes_votes
-from approvals.queries.policy.cases import case_of
-from approvals.queries.policy.proposals import as_proposed
-from approvals.queries.policy.ruling import problem_of_change
-from approvals.queries.policy.scopes import changes_of
+from approvals.policy.grants import GrantCase
+from approvals.policy.terms import terms_of
+from approvals.queries.policy.grants.grant_case import case_of
+from approvals.queries.policy.rules.policy_versions import problem_of_change
+from approvals.queries.policy.scopes.matching import changes_of
+from approvals.queries.policy.votes.ballots import proposal, votes_on
+from approvals.queries.policy.votes.electorate import electorate_of
+from approvals.queries.policy.votes.stages import names_for
 from approvals.queries.preferences import reason_rules
 from approvals.queries.suggestions import usernames_in
-from approvals.states import Door, Verdict
+from approvals.states import Door, Status, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An answer as it was sent: by whom, how, and the digest of the input that they were shown; None where nothing shows it."""
+    """An answer with its author, its channel, and the digest of the displayed input (None where nothing displays it)."""
 
     answer: Answer
     by: Actor
@@ -40,59 +44,71 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionFacts:
-    """All that the outcome of an answer depends on.
+    """The facts that the outcome of an answer depends on.
 
-    `change` is what scopes say of the changed input that it is about, `known` what its checks need, and `sign_in` why it needs a
-    fresh log-in. `absent` is the person in whose absence alone it is given. `case` is what its grant is about at the time `now`
-    of the database; both None without a lock. Once the request has ended, `vote` and `grant` are what the same person and the
-    same approval have left.
+    `change` is its changed input for scope checks, `known` the facts for its validation, and `sign_in` the refusal for lack of a
+    recent log-in. `absent` is the person on whose behalf alone it is given. `case` is the case of its grant at the database time
+    `now`, and `vote` the facts if it is a vote; these are None without a lock. For an ended request, `voted` and `grant` are the
+    same person's vote and the grant of the same approval.
     """
 
     request: ApprovalRequest
     standing: Standing
     sent: Sent
     overdue: bool = False
-    change: Change | None = None
-    known: Known = NOTHING_KNOWN
+    change: ChangedInput | None = None
+    known: AnswerFacts = NOTHING_KNOWN
     sign_in: SignInAgain | None = None
     absent: User | None = None
-    case: Case | None = None
+    case: GrantCase | None = None
     now: datetime | None = None
-    vote: Vote | None = None
+    vote: VoteFacts | None = None
+    voted: Vote | None = None
     grant: Grant | None = None
 
     @property
-    def proposed(self) -> ApprovalRequest:
-        """The request as it is proposed now, which an answer is about."""
-        return as_proposed(self.request) if self.request.proposal else self.request
+    def about_another_input(self) -> bool:
+        """Whether it is about another input than the proposed one; without a shown digest, it is about the original input."""
+        request = self.request
+        shown = self.sent.shown_digest
+        return (
+            request.input_digest if shown is None else shown
+        ) != request.voted_digest
 
     @property
     def repeats(self) -> bool:
-        """Whether the same person has decided, or voted, the same before."""
+        """Whether the same person has already given the same decision or vote."""
         request = self.request
         answer = checking.normalize(request, self.sent.answer, self.sent.via)
-        return checking.is_replay(request, answer, self.sent.by) or checking.is_same_vote(request, answer, self.vote)
+        return checking.is_replay(
+            request, answer, self.sent.by
+        ) or checking.is_same_vote(request, answer, self.voted)
 
 
-def read_right(request: ApprovalRequest, standing: Standing, sent: Sent) -> DecisionFacts:
-    """Read the facts that say whether someone may give this answer at all."""
-    change = _change(request, standing, sent.answer)
+def read_right(
+    request: ApprovalRequest, standing: Standing, sent: Sent
+) -> DecisionFacts:
+    """Read the facts that determine whether someone may give this answer at all."""
+    change = _change(request, sent.answer) if standing.is_limited else None
     return DecisionFacts(request=request, standing=standing, sent=sent, change=change)
 
 
-def read_seen(request: ApprovalRequest, standing: Standing, sent: Sent) -> DecisionFacts:
+def read_seen(
+    request: ApprovalRequest, standing: Standing, sent: Sent
+) -> DecisionFacts:
     """Read the facts by which an answer to a waiting request may be refused before the lock."""
     facts = read_right(request, standing, sent)
     return replace(
         facts,
-        known=known_of(facts.proposed, sent.answer, sent.via),
+        known=known_of(request, sent.answer, sent.via),
         sign_in=_sign_in(request, sent) if request.terms else None,
     )
 
 
 def read_facts(locked: LockedFor, sent: Sent) -> DecisionFacts:
-    """Read the facts of an answer to a locked request. What could not count is not read."""
-    request, standing = locked.request, locked.standing
+    """Read the facts of an answer to a locked request, skipping those that cannot matter."""
+    request = locked.request
+    standing = locked.standing
     if not request.pending:
         return read_ended(read_right(request, standing, sent))
     if locked.overdue:
@@ -101,46 +117,66 @@ def read_facts(locked: LockedFor, sent: Sent) -> DecisionFacts:
     grants = sent.answer.grant is not None
     return replace(
         facts,
-        absent=_absent(facts),
+        absent=_absent(facts) if standing.is_limited else None,
         case=case_of(request, locked.workflow, standing) if grants else None,
         now=locked.now,
+        vote=_vote(facts) if is_vote(request, sent.answer) else None,
+    )
+
+
+def read_ballot(request: ApprovalRequest) -> BallotFacts:
+    """Read the facts for counting the votes on a request."""
+    terms = terms_of(request.terms)
+    votes = votes_on(request.pk)
+    return BallotFacts(
+        terms=terms,
+        votes=votes,
+        electorate=electorate_of(request, terms, request.proposal, votes),
     )
 
 
 def read_ended(facts: DecisionFacts) -> DecisionFacts:
-    """Return the facts of an answer to a request that has ended, under the same lock also just now."""
-    request, by = facts.request, facts.sent.by
+    """Return the facts of an answer to a request that has ended, possibly just now under the same lock."""
+    request = facts.request
+    by = facts.sent.by
     facts = replace(facts, overdue=False)
-    if takes_votes(request) and not facts.repeats:
-        facts = replace(facts, vote=Vote.objects.filter(request=request.pk, person_id=by.pk).first())
+    if request.takes_votes and not facts.repeats:
+        facts = replace(
+            facts,
+            voted=Vote.objects.filter(request=request.pk, person_id=by.pk).first(),
+        )
     if facts.sent.answer.grant is not None and facts.repeats:
         facts = replace(facts, grant=Grant.objects.filter(request=request.pk).first())
     return facts
 
 
-def known_of(request: ApprovalRequest, answer: Answer, via: Door) -> Known:
-    """Read what the checks of an answer to a request, as it is proposed, need to know."""
+def known_of(request: ApprovalRequest, answer: Answer, via: Door) -> AnswerFacts:
+    """Read the facts for validating an answer to a request as currently proposed."""
     known = NOTHING_KNOWN
     if not checking.is_possible(request, answer):
         return known
     answer = checking.normalize(request, answer, via)
+    if answer.verdict == Verdict.APPROVE:
+        return known
     if checking.may_lack_reason(request, answer):
-        known = replace(known, reason_required=reason_rules({request.tool_name}).apply_to(request))
+        known = replace(
+            known, reason_required=reason_rules({request.tool_name}).apply_to(request)
+        )
     value = checking.value_with_people(request, answer)
     if value is not ABSENT:
         known = replace(known, people=frozenset(usernames_in(value)))
-    if answer.verdict == Verdict.EDIT and not checking.errors_of(request, answer, via, known):
-        known = replace(known, problem_of_change=problem_of_change(request, answer.edited_input) or "")
+    if answer.verdict == Verdict.EDIT and not checking.errors_of(
+        request, answer, via, known
+    ):
+        known = replace(
+            known,
+            problem_of_change=problem_of_change(request, answer.edited_input) or "",
+        )
     return known
 
 
-def _change(request: ApprovalRequest, standing: Standing, answer: Answer) -> Change | None:
-    """Return what scopes say of the changed input that an answer is about, its own or the proposed one; None without one.
-
-    None too for someone whom no scope limits.
-    """
-    if standing.reach is None:
-        return None
+def _change(request: ApprovalRequest, answer: Answer) -> ChangedInput | None:
+    """Return the changed input of an answer, its own or the proposed one, for scope checks; None if there is none."""
     edited = answer.edited_input
     if edited is ABSENT and request.proposal:
         edited = request.proposal["input"]
@@ -148,21 +184,84 @@ def _change(request: ApprovalRequest, standing: Standing, answer: Answer) -> Cha
 
 
 def _absent(facts: DecisionFacts) -> User | None:
-    """Return the person in whose absence alone this one decides."""
-    if facts.standing.reach is None:
-        return None
+    """Return the person on whose behalf alone this one, who is limited by scopes, decides."""
     request = facts.request
-    answer = checking.normalize(facts.proposed, facts.sent.answer, facts.sent.via)
-    # An edit that changes nothing is about the input that was asked.
+    answer = checking.normalize(request, facts.sent.answer, facts.sent.via)
+    # An edit without changes is about the original input.
     changed = bool(request.proposal) or answer.edited_input is not ABSENT
-    seat = permissions.decides_for(facts.standing, request, facts.change if changed else None)
+    seat = permissions.decides_for(
+        facts.standing, request, facts.change if changed else None
+    )
     return None if seat is None else User.objects.filter(pk=seat).first()
 
 
 def _sign_in(request: ApprovalRequest, sent: Sent) -> SignInAgain | None:
-    """Return the refusal of someone who has to log in again: that depends on the clock."""
+    """Return the refusal for lack of a recent log-in; that depends on the clock."""
     try:
         require_fresh_sign_in(request, sent.answer.signed_in_at, sent.via)
     except SignInAgain as refusal:
         return refusal
     return None
+
+
+def _vote(facts: DecisionFacts) -> VoteFacts | None:
+    """Read the facts for the outcome of a vote, as far as they matter.
+
+    None if it is not on the current proposal, or not by someone who may decide it.
+    """
+    request = facts.request
+    sent = facts.sent
+    if (
+        not checking.is_possible(request, sent.answer)
+        or not permissions.may_close(facts.standing, request)
+        or facts.about_another_input
+    ):
+        return None
+    ballot = read_ballot(request)
+    vote = VoteFacts(
+        ballot=ballot,
+        by=sent.by,
+        via=sent.via,
+        seats=permissions.seats(facts.standing, request),
+        proposal=request.proposal,
+        digest=request.voted_digest,
+    )
+    before = ballot.tally(request)
+    if before.standing != Status.PENDING:
+        return vote
+    place = vote.place(before)
+    if place is None:
+        return replace(vote, names=names_for(ballot.terms))
+    seat, stage = place
+    if seat != sent.by.pk:
+        vote = replace(vote, absent=User.objects.get(pk=seat))
+    answer = checking.normalize(request, sent.answer, sent.via)
+    if answer.verdict == Verdict.RESPOND:
+        return vote
+    vote = _with_proposal(vote, request, answer)
+    new = new_vote(request, answer, vote, stage)
+    if new.repeats or not (new.changes or vote.absent is not None):
+        return vote
+    # Who may vote depends on the input, and on who votes for others.
+    electorate = electorate_of(
+        request, ballot.terms, vote.proposal, vote.with_others(new.row)
+    )
+    return replace(vote, electorate=electorate)
+
+
+def _with_proposal(
+    vote: VoteFacts, request: ApprovalRequest, answer: Answer
+) -> VoteFacts:
+    """Return the facts of a vote after its changed input has replaced the proposal."""
+    if answer.verdict != Verdict.EDIT or not checking.is_plain_input(
+        answer.edited_input
+    ):
+        return vote
+    digest = checking.approved_digest(request, answer)
+    asked_again = digest.text == request.input_digest
+    proposed = (
+        None
+        if asked_again
+        else proposal(answer.edited_input, digest, vote.by.get_username())
+    )
+    return replace(vote, proposal=proposed, digest=digest.text)

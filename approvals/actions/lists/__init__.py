@@ -1,1 +1,1 @@
-"""What people do with their own lists: save filters under a name, and snooze requests."""
+"""People's actions on their own lists: save filters under a name, and snooze requests."""

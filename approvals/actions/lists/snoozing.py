@@ -16,32 +16,37 @@ from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Snooze
 from approvals.models.actors import Actor
 
-#: Nothing is hidden for longer than this.
+#: Maximum time of a snooze.
 LONGEST = timedelta(days=30)
 
 
 def snooze(request_id: UUID, *, by: User, until: datetime | None) -> Snooze:
     """Hide a waiting request from this person's inbox until then, or until someone replies (None).
 
-    A reply always brings it back. It is never hidden for longer than half the time to its deadline, nor than LONGEST.
-    NotFound, Invalid.
+    A reply always ends it. It lasts at most half the time to the deadline, and at most LONGEST. Raise NotFound or Invalid.
     """
-    request, now = queries.get_request_for(standing_of(by), request_id), timezone.now()
+    request = queries.get_request_for(standing_of(by), request_id)
+    now = timezone.now()
     if not request.pending:
-        raise Invalid(_("This request is already decided."), {"until": _("only waiting requests can be snoozed")})
+        raise Invalid(
+            _("This request is already decided."),
+            {"until": _("only waiting requests can be snoozed")},
+        )
     if until is not None and until <= now:
         raise Invalid(_("The request was not snoozed."), {"until": _("is in the past")})
     latest = latest_end(request, now)
     end = latest if until is None else min(until, latest)
     with transaction.atomic():
         stored, _new = Snooze.objects.update_or_create(
-            person=by, request=request, defaults={"until": end, "until_reply": until is None}
+            person=by,
+            request=request,
+            defaults={"until": end, "until_reply": until is None},
         )
     return stored
 
 
 def latest_end(request: ApprovalRequest, now: datetime) -> datetime:
-    """Return until when a request can be hidden."""
+    """Return the latest possible end of a snooze."""
     if request.deadline_at is None:
         return now + LONGEST
     return min(now + LONGEST, now + max(request.deadline_at - now, timedelta()) / 2)
@@ -54,5 +59,5 @@ def unsnooze(request_id: UUID, *, by: User) -> None:
 
 
 def end_snoozes(request: ApprovalRequest, *, by: Actor) -> None:
-    """Show a request again to everyone who has snoozed it, after someone else has replied. Called in a transaction."""
+    """Show a request again to everyone who has snoozed it, after a reply by someone else. Call it in a transaction."""
     Snooze.objects.filter(request=request.pk).exclude(person=by.pk).delete()

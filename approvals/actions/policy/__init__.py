@@ -1,14 +1,22 @@
-"""Give, use and end grants, and write the policy. Each is one transaction with what it is part of, on record.
+"""Give, use and end grants, and write the policy. Each happens in the transaction of its caller's action, on record.
 
-`deciding.decide` gives one with an approval whose `Answer` has `grant=Terms(...)`. An ask that one covers uses it
-(`grant_use`). `revoke_grant`, `ask_about_everything` and the sweep end them.
+`deciding.decide` gives a grant with an approval whose `Answer` has `grant=Terms(...)`. A covered ask uses it (`grant_use`).
+`revoke_grant`, `ask_about_everything` and the sweep end grants.
 
-`write_policy`, `apply_proposal` and `decline_proposal` write versions of the policy; `asks` says what the live one makes of a
-request that is asked.
+`write_policy`, `apply_proposal` and `decline_proposal` write versions of the policy; `asks` applies the live one to new
+requests.
 """
 
-from approvals.actions.policy.ending import ask_about_everything, end_due_grants, revoke_grant
-from approvals.actions.policy.ruling import apply_proposal, decline_proposal, write_policy
+from approvals.actions.policy.grants.end import (
+    ask_about_everything,
+    end_due_grants,
+    revoke_grant,
+)
+from approvals.actions.policy.policy_versions import (
+    apply_proposal,
+    decline_proposal,
+    write_policy,
+)
 
 __all__ = [
     "apply_proposal",

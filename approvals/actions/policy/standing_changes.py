@@ -1,6 +1,6 @@
-"""What follows from a change of who may decide: of people, teams, rights, scopes or absences.
+"""Consequences of a change of rights to decide: of people, teams, rights, scopes or absences.
 
-Whoever writes such a change reads `powers_of_givers` before it and calls `standing_changed` after it, in the same transaction.
+The writer of such a change calls `powers_of_givers` before it and `standing_changed` after it, in the same transaction.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from approvals.actions.policy.ending import end_lost_grants
+from approvals.actions.policy.grants.end import end_lost_grants
 from approvals.actions.policy.undecidable import ask_for_check
-from approvals.actions.recounting import ask_for_recount
+from approvals.actions.policy.votes.recount import ask_for_recount
 
 
 def standing_changed(before: Mapping[UUID, float]) -> None:
-    """End the grants whose givers have lost what they had `before`, and have what waits checked and counted anew by the sweep."""
+    """End grants whose givers have lost rights since `before`, and request a check and recount of pending requests."""
     end_lost_grants(before)
     ask_for_check()
     ask_for_recount()

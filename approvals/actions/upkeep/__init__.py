@@ -1,1 +1,1 @@
-"""What the processes do for themselves: their heartbeats, and removing old rows."""
+"""Upkeep by the processes themselves: heartbeats, and removing old rows."""

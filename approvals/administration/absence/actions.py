@@ -1,4 +1,4 @@
-"""Change the settings of a team, on record."""
+"""Change team settings, on record."""
 
 from __future__ import annotations
 
@@ -21,37 +21,48 @@ from approvals.states import Door
 FIELDS = ("default_delegate", "time_zone", "working_hours", "duty_url")
 
 
-def store_team_settings(team_id: int, fields: Mapping[str, Any], *, by: User, via: Door) -> TeamSettings:
-    """Store how a team works. NotFound."""
+def store_team_settings(
+    team_id: int, fields: Mapping[str, Any], *, by: User, via: Door
+) -> TeamSettings:
+    """Store the settings of a team. Raise NotFound."""
     with transaction.atomic():
         team = find_team(team_id)
-        row = TeamSettings.objects.select_for_update(of=("self",), no_key=True).filter(team=team).first()
+        row = (
+            TeamSettings.objects.select_for_update(of=("self",), no_key=True)
+            .filter(team=team)
+            .first()
+        )
         row = row or TeamSettings(team=team)
         before = _described(row)
         old_url = row.duty_url
         for name in FIELDS:
             setattr(row, name, fields[name])
         if row.duty_url != old_url:
-            # What another calendar or a program has said no longer counts.
+            # Entries from another calendar or a program are no longer valid.
             row.duty = []
             row.duty_left_out = None
             row.duty_read_at = None
             row.duty_error = ""
         if row.duty_url:
-            # Read at once: who is a member or the zone may have changed too.
+            # Read at once: the members or the time zone may have changed too.
             row.duty_due_at = timezone.now()
         else:
             row.duty_due_at = None
         row.save()
         after = _described(row)
         if before != after:
-            data = {"team": team.name, "change": "settings", "before": before, "after": after}
+            data = {
+                "team": team.name,
+                "change": "settings",
+                "before": before,
+                "after": after,
+            }
             audit.record("team.changed", SUBJECT, data=data, actor=by, via=via)
     return row
 
 
 def find_team(team_id: int) -> Group:
-    """Return a team. NotFound."""
+    """Return a team. Raise NotFound."""
     team = teams().filter(pk=team_id).first()
     if team is None:
         raise NotFound(_("Team not found. Someone may have removed it."))
@@ -64,6 +75,6 @@ def _described(row: TeamSettings) -> dict[str, Any]:
         "default_delegate": delegate.get_username() if delegate else None,
         "time_zone": row.time_zone,
         "working_hours": row.working_hours,
-        # Without the address: who knows it can read the calendar.
+        # A digest, because anyone with the address can read the calendar.
         "duty_calendar": digest(row.duty_url) if row.duty_url else None,
     }

@@ -1,4 +1,4 @@
-"""The forms of absences, and of the settings of a team."""
+"""Forms of absences and of team settings."""
 
 from __future__ import annotations
 
@@ -14,25 +14,30 @@ from approvals import queries
 from approvals.access import permissions
 from approvals.access.standing import standing_of
 from approvals.access.usernames import shown_person
-from approvals.actions.policy.absences import Away
+from approvals.actions.policy.absence import Away
 from approvals.administration.forms import combobox
 from approvals.administration.preferences.forms import zone_choices
 from approvals.models import TeamSettings
 from approvals.models.policy.absence import MAX_REASON
 from approvals.models.subscriptions import check_address
 from approvals.policy.working_hours import parse_week
-from approvals.queries.policy.absences import default_delegate_of, delegates
+from approvals.queries.policy.absence import default_delegate_of, delegates
 
 
 def _moment() -> forms.DateTimeInput:
-    return forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+    return forms.DateTimeInput(
+        attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
+    )
 
 
 class AbsenceForm(forms.Form):
-    """From when until when someone is away, and who decides for them."""
+    """Start, end and delegate of an absence."""
 
     starts_at = forms.DateTimeField(
-        label=_("From"), required=False, widget=_moment(), help_text=_("Leave it empty to start now.")
+        label=_("From"),
+        required=False,
+        widget=_moment(),
+        help_text=_("Leave it empty to start now."),
     )
     until = forms.DateTimeField(label=_("Until"), widget=_moment())
     delegate = forms.ChoiceField(label=_("Who decides meanwhile"), required=False)
@@ -46,43 +51,60 @@ class AbsenceForm(forms.Form):
     def __init__(self, *args: Any, person: User, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in ("starts_at", "until"):
-            self.fields[name].widget.attrs["data-read-in"] = timezone.get_current_timezone_name()
+            self.fields[name].widget.attrs["data-read-in"] = (
+                timezone.get_current_timezone_name()
+            )
         choices = [("", str(_("No one")))]
-        # Whoever decides nothing has nothing to hand on, and no need to know who does.
+        # Only a person with decision rights needs a delegate, or the names of possible ones.
         if permissions.decides_some(standing_of(person)):
-            choices += [(each.get_username(), shown_person(each)) for each in delegates(person, by)]
+            choices += [
+                (each.get_username(), shown_person(each))
+                for each in delegates(person, by)
+            ]
             default = default_delegate_of(person)
-            self.initial["delegate"] = default.get_username() if default is not None else ""
-        self.fields["delegate"] = forms.ChoiceField(label=_("Who decides meanwhile"), required=False, choices=choices)
+            self.initial["delegate"] = (
+                default.get_username() if default is not None else ""
+            )
+        self.fields["delegate"] = forms.ChoiceField(
+            label=_("Who decides meanwhile"), required=False, choices=choices
+        )
 
     @property
     def away(self) -> Away:
-        """What was sent, for the action."""
+        """The submitted absence, for the action."""
         fields = self.cleaned_data
         return Away(
             starts_at=fields["starts_at"],
             until=fields["until"],
-            delegate=queries.user_named(fields["delegate"]) if fields["delegate"] else None,
+            delegate=queries.user_named(fields["delegate"])
+            if fields["delegate"]
+            else None,
             reason=fields["reason"],
         )
 
 
 class TeamSettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
-    """How a team works."""
+    """Settings of a team."""
 
     default_delegate = forms.CharField(
         label=_("Default delegate"),
         required=False,
         max_length=150,
         widget=combobox("people"),
-        help_text=_("A username. Decides for members who are away and have named no one."),
+        help_text=_(
+            "A username. Decides for members who are away and have named no one."
+        ),
     )
-    time_zone = forms.ChoiceField(label=_("Time zone"), required=False, choices=zone_choices)
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"), required=False, choices=zone_choices
+    )
     working_hours = forms.CharField(
         label=_("Working hours"),
         required=False,
         max_length=200,
-        help_text=_("For example: Mon-Thu 09:00-17:00, Fri 09:00-15:00. Leave it empty for all hours."),
+        help_text=_(
+            "For example: Mon-Thu 09:00-17:00, Fri 09:00-15:00. Leave it empty for all hours."
+        ),
     )
     duty_url = forms.CharField(
         label=_("On-duty calendar"),
@@ -101,7 +123,9 @@ class TeamSettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.default_delegate:
-            self.initial["default_delegate"] = self.instance.default_delegate.get_username()
+            self.initial["default_delegate"] = (
+                self.instance.default_delegate.get_username()
+            )
 
     def clean_default_delegate(self) -> User | None:
         name = self.cleaned_data["default_delegate"]

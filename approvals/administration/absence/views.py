@@ -1,4 +1,4 @@
-"""Pages on which people say that they are away, administrators say it for them, and teams are set up."""
+"""Pages for absences, of oneself and as set by administrators, and for team settings."""
 
 from __future__ import annotations
 
@@ -8,36 +8,38 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
-from approvals.actions.policy.absences import end_absence, set_absence
+from approvals.actions.policy.absence import end_absence, set_absence
 from approvals.administration.absence.actions import find_team, store_team_settings
 from approvals.administration.absence.forms import AbsenceForm, TeamSettingsForm
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
 from approvals.exceptions import Invalid, NotFound, Refusal
-from approvals.http import SignedIn, refusals_as_pages
+from approvals.http import SignedIn, refusals_as_pages, require_safe_or_POST
 from approvals.models import TeamSettings
-from approvals.queries.policy.absences import absences_seen_by
-from approvals.queries.policy.duty import duty_state
+from approvals.queries.policy.absence import absences_seen_by
+from approvals.queries.policy.duty.on_call import duty_state
 from approvals.states import Door
 from approvals.text.text import visible
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 @refusals_as_pages
 def own(request: SignedIn) -> HttpResponse:
-    """When the person who is logged in is away, and for whom they decide."""
+    """The absences of the logged-in user, and the people they stand in for."""
     return _page(request, request.user)
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def of_person(request: SignedIn, pk: int) -> HttpResponse:
-    """When a person is away, set by an administrator."""
+    """The absences of one person, for administrators."""
     person = User.objects.filter(pk=pk).first()
     if person is None:
-        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+        raise NotFound(
+            _("Page not found. It may not exist, or you may not have access.")
+        )
     return _page(request, person)
 
 
@@ -46,20 +48,29 @@ def of_person(request: SignedIn, pk: int) -> HttpResponse:
 def end(request: SignedIn, pk: int) -> HttpResponse:
     """End an absence, or cancel one that has not started."""
     absence = end_absence(pk, by=request.user, via=Door.DASHBOARD)
-    message = _("The absence of %(name)s has ended.") % {"name": visible(absence.person.get_username())}
+    message = _("The absence of %(name)s has ended.") % {
+        "name": visible(absence.person.get_username())
+    }
     messages.success(request, message)
     return redirect(_address(request, absence.person))
 
 
 def _page(request: SignedIn, person: User) -> HttpResponse:
-    form = AbsenceForm(request.POST if request.method == "POST" else None, person=person, by=request.user)
+    form = AbsenceForm(
+        request.POST if request.method == "POST" else None,
+        person=person,
+        by=request.user,
+    )
     if form.is_bound and form.is_valid():
         try:
             set_absence(person, form.away, by=request.user, via=Door.DASHBOARD)
         except Invalid as refusal:
             for name, problem in refusal.errors.items():
                 field = form.fields.get(name)
-                form.add_error(name if field else None, f"{field.label if field else name} {problem}.")
+                form.add_error(
+                    name if field else None,
+                    f"{field.label if field else name} {problem}.",
+                )
         except Refusal as refusal:
             refuse(form, refusal)
         else:
@@ -75,25 +86,46 @@ def _page(request: SignedIn, person: User) -> HttpResponse:
         "stands_in": seen.filter(delegate=person),
         "here": "absence" if is_own else "people",
     }
-    return render(request, "approvals/administration/absence/absence.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/absence/absence.html",
+        context,
+        status=status_of(form),
+    )
 
 
 def _address(request: SignedIn, person: User) -> str:
     own = person.pk == request.user.pk
-    return reverse("approvals:absence") if own else reverse("approvals:person-absence", args=[person.pk])
+    return (
+        reverse("approvals:absence")
+        if own
+        else reverse("approvals:person-absence", args=[person.pk])
+    )
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def team_settings(request: SignedIn, pk: int) -> HttpResponse:
-    """How a team works: its hours, and who decides for members who are away."""
+    """The settings of a team: its hours, and deputies for absent members."""
     team = find_team(pk)
     row = TeamSettings.objects.filter(team=team).first() or TeamSettings(team=team)
-    form = TeamSettingsForm(request.POST if request.method == "POST" else None, instance=row)
+    form = TeamSettingsForm(
+        request.POST if request.method == "POST" else None, instance=row
+    )
     if form.is_bound and form.is_valid():
         store_team_settings(pk, form.cleaned_data, by=request.user, via=Door.DASHBOARD)
         messages.success(request, _("The changes are saved."))
         return redirect("approvals:team-settings", pk)
     stored = TeamSettings.objects.filter(team=team).first()
-    context = {"team": team, "form": form, "duty": duty_state(stored) if stored else None, "here": "people"}
-    return render(request, "approvals/administration/absence/team.html", context, status=status_of(form))
+    context = {
+        "team": team,
+        "form": form,
+        "duty": duty_state(stored) if stored else None,
+        "here": "people",
+    }
+    return render(
+        request,
+        "approvals/administration/absence/team.html",
+        context,
+        status=status_of(form),
+    )

@@ -1,1 +1,1 @@
-"""Changes that wait for a second administrator: what they would do, and how they are confirmed and withdrawn."""
+"""Changes that need a second administrator: their effects, confirmation and withdrawal."""

@@ -1,4 +1,4 @@
-"""Confirm and withdraw changes that wait for a second administrator, on record."""
+"""Confirm and withdraw changes that need a second administrator, on record."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from approvals.states import Door
 
 
 class ShownOtherwise(Conflict):
-    """The change, or what it replaces, is no longer what the administrator was shown."""
+    """The change, or the state that it replaces, differs from the one the administrator saw."""
 
 
-def confirm_change(change_id: int, *, shown: str, by: User, via: Door = Door.DASHBOARD) -> PendingChange:
-    """Carry out what another administrator has requested, on record. `shown` is the digest of what this one was shown.
+def confirm_change(change_id: int, *, shown: str, by: User) -> PendingChange:
+    """Confirm another administrator's change, on record. `shown` is the digest of the change as displayed to `by`.
 
-    NotFound, NotAllowed; ShownOtherwise if something else was shown; Conflict. A link is made by the caller, who shows it to
-    this administrator.
+    Raise NotFound, NotAllowed, ShownOtherwise if the display is out of date, or Conflict. The caller makes any password link and
+    shows it to this administrator.
     """
     with transaction.atomic():
         standing = lock_people(by)
@@ -41,52 +41,74 @@ def confirm_change(change_id: int, *, shown: str, by: User, via: Door = Door.DAS
         noun.require_other(change, standing)
         if shown != shown_digest(change):
             raise ShownOtherwise(
-                _("This change is no longer what you were shown. Nothing was confirmed. Read it again:")
+                _(
+                    "This change is no longer what you were shown. Nothing was confirmed. Read it again:"
+                )
             )
         if noun.replaces and not same_json(noun.now(change), change.before):
             raise Conflict(
-                _("What this would replace was changed meanwhile. Cancel this change, and request it again.")
+                _(
+                    "What this would replace was changed meanwhile. Cancel this change, and request it again."
+                )
             )
-        noun.carry_out(change, by=by, via=via)
-        record_step(change, "confirmed", by=by, via=via)
+        noun.carry_out(change, by=by)
+        record_step(change, "confirmed", by=by, via=Door.DASHBOARD)
         PendingChange.objects.filter(pk=change.pk).delete()
     return change
 
 
-def withdraw_change(change_id: int, *, by: User, via: Door = Door.DASHBOARD) -> PendingChange:
-    """Remove a change that waits, on record; who requested it always may. NotFound, NotAllowed."""
+def withdraw_change(change_id: int, *, by: User) -> PendingChange:
+    """Remove a pending change, on record; its requester always may. Raise NotFound or NotAllowed."""
     with transaction.atomic():
         standing = lock_people(by)
         change = _locked(change_id)
         if by.pk != change.requested_by_id and change.person_id is not None:
             changeable_person(change.person_id, standing)
-        NOUNS[change.kind].give_up(change, by=by, via=via)
-        record_step(change, "withdrawn", by=by, via=via)
+        NOUNS[change.kind].give_up(change, by=by)
+        record_step(change, "withdrawn", by=by, via=Door.DASHBOARD)
         PendingChange.objects.filter(pk=change.pk).delete()
     return change
 
 
 def _locked(change_id: int) -> PendingChange:
-    """Return a locked change that waits, under the locks of what it is about. NotFound."""
-    waiting = PendingChange.objects.select_related("person", "requested_by").filter(pk=change_id)
+    """Return a locked pending change, under the locks of its subject. Raise NotFound."""
+    waiting = PendingChange.objects.select_related("person", "requested_by").filter(
+        pk=change_id
+    )
     kind = waiting.values_list("kind", flat=True).first()
     if kind is not None and NOUNS[kind].lock:
         lock_name(NOUNS[kind].lock)
     change = waiting.select_for_update(of=("self",)).first()
     if change is None:
-        raise NotFound(_("This change is no longer waiting. It was confirmed or cancelled."))
+        raise NotFound(
+            _("This change is no longer waiting. It was confirmed or cancelled.")
+        )
     return change
 
 
 def _require_second(change: PendingChange, by: Standing) -> None:
-    """Raise NotAllowed or Conflict unless this is another administrator, and the request for the change still counts."""
+    """Raise NotAllowed or Conflict unless this is another administrator and the change has not expired."""
     if by.pk == change.person_id and change.kind != PendingChange.Kind.ROLE_TAKEN:
-        raise NotAllowed(_("You cannot confirm a change to your own access. Ask another administrator."))
+        raise NotAllowed(
+            _(
+                "You cannot confirm a change to your own access. Ask another administrator."
+            )
+        )
     if by.pk == change.requested_by_id and needs_second(by):
-        raise NotAllowed(_("You requested this change. Another administrator must confirm it."))
+        raise NotAllowed(
+            _("You requested this change. Another administrator must confirm it.")
+        )
     if not permissions.may_administer(standing_of(change.requested_by)):
-        raise Conflict(_("The requester is no longer an administrator. Cancel this change, and request it again."))
-    # By the clock of the database, as everything that expires.
-    if PendingChange.objects.filter(pk=change.pk, requested_at__lte=Now() - PendingChange.VALID_FOR).exists():
-        message = _("This was requested more than %(days)d days ago. Cancel it, and request it again.")
+        raise Conflict(
+            _(
+                "The requester is no longer an administrator. Cancel this change, and request it again."
+            )
+        )
+    # By the clock of the database, as for all deadlines.
+    if PendingChange.objects.filter(
+        pk=change.pk, requested_at__lte=Now() - PendingChange.VALID_FOR
+    ).exists():
+        message = _(
+            "This was requested more than %(days)d days ago. Cancel it, and request it again."
+        )
         raise Conflict(message % {"days": PendingChange.VALID_FOR.days})

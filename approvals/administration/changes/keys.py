@@ -1,4 +1,4 @@
-"""Changes of API keys: new ones for someone else, and the lists of coding agents."""
+"""Changes of API keys: new keys for another person, and tool lists of coding agents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from django.utils.translation import gettext as _
 from approvals.access.tool_lists import ToolLists, lists_from
 from approvals.administration.changes.noun import Noun
 from approvals.administration.changes.people import OfPerson, name_of, person_of
-from approvals.administration.keys.actions import NewKey, known_key, store_key, write_tool_lists
+from approvals.administration.keys.actions import (
+    NewKey,
+    known_key,
+    store_key,
+    write_tool_lists,
+)
 from approvals.exceptions import Conflict
 from approvals.models import PendingChange
 from approvals.models.keys import ApiKey
@@ -35,7 +40,9 @@ class Key(OfPerson):
             "scopes": ", ".join(change.value["scopes"]),
         }
         return (
-            _("Make the API key %(key)s (pp_%(prefix)s…), which acts for %(name)s with these scopes: %(scopes)s")
+            _(
+                "Make the API key %(key)s (pp_%(prefix)s…), which acts for %(name)s with these scopes: %(scopes)s"
+            )
             % words
         )
 
@@ -47,22 +54,37 @@ class Key(OfPerson):
         if change.value["replaces"]:
             replaced = ApiKey.objects.filter(pk=change.value["replaces"]).first()
             prefix = "" if replaced is None else replaced.prefix
-            lines.append(_("It takes the place of the key pp_%(prefix)s….") % {"prefix": prefix})
+            lines.append(
+                _("It takes the place of the key pp_%(prefix)s….") % {"prefix": prefix}
+            )
         return lines
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
         value = change.value
         if not person_of(change).is_active:
             raise Conflict(_("This person is deactivated. Activate them first."))
-        replaced = ApiKey.objects.filter(pk=value["replaces"]).first() if value["replaces"] else None
+        replaced = (
+            ApiKey.objects.filter(pk=value["replaces"]).first()
+            if value["replaces"]
+            else None
+        )
         new = NewKey(
             user=person_of(change),
             name=value["name"],
             scopes=value["scopes"],
-            expires_at=datetime.fromisoformat(value["expires_at"]) if value["expires_at"] else None,
+            expires_at=datetime.fromisoformat(value["expires_at"])
+            if value["expires_at"]
+            else None,
             replaces=replaced,
         )
-        store_key(new, change.subject, value["secret_hash"], made_by=change.requested_by, by=by, via=via)
+        store_key(
+            new,
+            change.subject,
+            value["secret_hash"],
+            made_by=change.requested_by,
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 class KeyLists(Noun):
@@ -73,8 +95,16 @@ class KeyLists(Noun):
 
     def words(self, change: PendingChange) -> str:
         key = ApiKey.objects.filter(pk=int(change.subject)).first()
-        words = {"key": visible(key.name) if key else f"#{change.subject}", "name": name_of(change)}
-        return _("Change which calls of coding agents wait for a person, for the API key %(key)s of %(name)s") % words
+        words = {
+            "key": visible(key.name) if key else f"#{change.subject}",
+            "name": name_of(change),
+        }
+        return (
+            _(
+                "Change which calls of coding agents wait for a person, for the API key %(key)s of %(name)s"
+            )
+            % words
+        )
 
     def now(self, change: PendingChange) -> Any:
         key = ApiKey.objects.filter(pk=int(change.subject), revoked_at=None).first()
@@ -83,6 +113,10 @@ class KeyLists(Noun):
     def lines(self, change: PendingChange) -> Sequence[str]:
         return difference(write_text(change.before), write_text(change.value))
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
-        lists = ToolLists(**{name: tuple(patterns) for name, patterns in change.value.items()})
-        write_tool_lists(known_key(int(change.subject)), lists, by=by, via=via)
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
+        lists = ToolLists(
+            **{name: tuple(patterns) for name, patterns in change.value.items()}
+        )
+        write_tool_lists(
+            known_key(int(change.subject)), lists, by=by, via=Door.DASHBOARD
+        )

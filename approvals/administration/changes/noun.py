@@ -1,4 +1,4 @@
-"""What is known of a kind of change."""
+"""The base class of kinds of change."""
 
 from __future__ import annotations
 
@@ -10,39 +10,38 @@ from django.contrib.auth.models import User
 
 from approvals.access.standing import Standing
 from approvals.models import PendingChange
-from approvals.states import Door
 
 
 class Noun(ABC):
-    """A kind of change: what people read of it, what it would replace now, and what it does."""
+    """A kind of change: its text, the state that it replaces, and its effect."""
 
-    #: Whether it is only carried out while what it replaces is as it was when it was requested.
+    #: Whether it can only be carried out while the state that it replaces is unchanged since the request.
     replaces = False
-    #: The name of the lock that is held meanwhile; empty for none.
+    #: The name of the lock held meanwhile; empty for none.
     lock = ""
 
     @abstractmethod
     def words(self, change: PendingChange) -> str:
-        """Return what it does, as a sentence."""
+        """Return the effect as a sentence."""
 
     @abstractmethod
     def now(self, change: PendingChange) -> Any:
-        """Return what it is about, as that is now."""
+        """Return the current state of its subject."""
 
     @abstractmethod
     def address(self, change: PendingChange) -> str:
-        """Return the address of the page that it is about."""
+        """Return the address of the page of its subject."""
 
     @abstractmethod
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
-        """Do it, inside the transaction that confirms it."""
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
+        """Apply the change, inside the transaction that confirms it."""
 
     def lines(self, change: PendingChange) -> Sequence[str]:
-        """Return what it changes line by line, as a difference."""
+        """Return the difference, line by line."""
         return ()
 
     def require_other(self, change: PendingChange, by: Standing) -> None:  # noqa: B027 - most limit no one
-        """Raise NotAllowed for an administrator who would loosen what limits themselves."""
+        """Raise NotAllowed for administrators who would loosen their own limits."""
 
-    def give_up(self, change: PendingChange, *, by: User, via: Door) -> None:  # noqa: B027 - most made nothing
-        """Undo what the request for it has made, inside the transaction that withdraws it."""
+    def give_up(self, change: PendingChange, *, by: User) -> None:  # noqa: B027 - most made nothing
+        """Undo the effects of the request itself, inside the transaction that withdraws it."""

@@ -1,4 +1,4 @@
-"""Every kind of change that can wait for a second administrator."""
+"""The registry of changes that can need a second administrator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of the access of people: roles, rights, teams, mail addresses, and links that set a password."""
+"""Changes of people's access: roles, rights, teams, mail addresses, and links that set a password."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ from django.utils.translation import gettext as _
 
 from approvals.access.standing import Standing
 from approvals.actions.policy.standing_changes import standing_changed
-from approvals.administration.account_mails import Change, tell_person
+from approvals.administration.account_mails import AccountMailReason, tell_person
 from approvals.administration.changes.noun import Noun
 from approvals.administration.people.actions.people import write_email
-from approvals.administration.people.actions.roles import add_rights, add_roles, remove_roles
-from approvals.administration.people.actions.teams import join_and_leave, require_no_own_teams
+from approvals.administration.people.actions.roles import (
+    add_rights,
+    add_roles,
+    remove_roles,
+)
+from approvals.administration.people.actions.teams import (
+    join_and_leave,
+    require_no_own_teams,
+)
 from approvals.administration.people.queries import (
     account_changes,
     names_of_rights,
@@ -24,14 +31,13 @@ from approvals.administration.people.queries import (
     teams,
 )
 from approvals.models import PendingChange
-from approvals.queries.policy.givers import powers_of_givers
-from approvals.states import Door
-from approvals.text.confusables import marked_name
+from approvals.queries.policy.grants.givers import powers_of_givers
+from approvals.text.names import marked_name
 from approvals.text.text import visible
 
 
 def person_of(change: PendingChange) -> User:
-    """Return the person whose access a change is about; of these kinds, each has one."""
+    """Return the person whose access a change is about; changes of these kinds always have one."""
     assert change.person is not None
     return change.person
 
@@ -45,10 +51,10 @@ def _listed(ids: list[int], names: dict[int, str]) -> str:
 
 
 class OfPerson(Noun):
-    """A change of the access of a person. What it is about is their account, which is shown beside it."""
+    """A change of a person's access. Their account, its subject, is shown beside it."""
 
     def now(self, change: PendingChange) -> dict[str, Any]:
-        """Return who the person is now, and what was changed in their account: both are shown beside the change."""
+        """Return the person's account as it is now and its recent changes; both are shown beside the change."""
         person = User.objects.get(pk=person_of(change).pk)
         earlier = account_changes({person.pk}).get(person.pk, ())
         return {
@@ -72,10 +78,15 @@ class Roles(OfPerson):
             "roles": names_of_roles(change.value),
         }
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
         add_roles(person_of(change), change.value)
         standing_changed({})
-        tell_person(person_of(change), Change.ROLES, by=by, detail=names_of_roles(change.value))
+        tell_person(
+            person_of(change),
+            AccountMailReason.ROLES,
+            by=by,
+            detail=names_of_roles(change.value),
+        )
 
 
 class RoleTaken(OfPerson):
@@ -83,11 +94,16 @@ class RoleTaken(OfPerson):
         words = {"name": name_of(change), "roles": names_of_roles(change.value)}
         return _("Take these roles from %(name)s: %(roles)s") % words
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
         powers = powers_of_givers([person_of(change).pk])
         remove_roles(person_of(change), change.value)
         standing_changed(powers)
-        tell_person(person_of(change), Change.ROLES_REMOVED, by=by, detail=names_of_roles(change.value))
+        tell_person(
+            person_of(change),
+            AccountMailReason.ROLES_REMOVED,
+            by=by,
+            detail=names_of_roles(change.value),
+        )
 
 
 class Rights(OfPerson):
@@ -95,29 +111,45 @@ class Rights(OfPerson):
         words = {"name": name_of(change), "rights": names_of_rights(change.value)}
         return _("Give %(name)s these additional rights: %(rights)s") % words
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
         add_rights(person_of(change), change.value)
         standing_changed({})
-        tell_person(person_of(change), Change.RIGHTS, by=by, detail=names_of_rights(change.value))
+        tell_person(
+            person_of(change),
+            AccountMailReason.RIGHTS,
+            by=by,
+            detail=names_of_rights(change.value),
+        )
 
 
 class Email(OfPerson):
     def words(self, change: PendingChange) -> str:
         address = visible(change.value) or _("none")
-        return _("Change the email address of %(name)s to %(address)s") % {"name": name_of(change), "address": address}
+        return _("Change the email address of %(name)s to %(address)s") % {
+            "name": name_of(change),
+            "address": address,
+        }
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
-        tell_person(person_of(change), Change.EMAIL, by=by, detail=change.value, also_to=change.value)
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
+        tell_person(
+            person_of(change),
+            AccountMailReason.EMAIL,
+            by=by,
+            detail=change.value,
+            also_to=change.value,
+        )
         write_email(person_of(change), change.value)
 
 
 class Link(OfPerson):
     def words(self, change: PendingChange) -> str:
-        return _("Make a link that sets the password of %(name)s") % {"name": name_of(change)}
+        return _("Make a link that sets the password of %(name)s") % {
+            "name": name_of(change)
+        }
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
-        """Tell the person. The caller makes the link, and shows it to this administrator."""
-        tell_person(person_of(change), Change.LINK, by=by)
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
+        """Notify the person. The caller makes the link and shows it to this administrator."""
+        tell_person(person_of(change), AccountMailReason.LINK, by=by)
 
 
 class Teams(OfPerson):
@@ -130,9 +162,12 @@ class Teams(OfPerson):
             return _("Add %(name)s to these teams: %(joined)s") % words
         if not joined:
             return _("Remove %(name)s from these teams: %(left)s") % words
-        return _("Add %(name)s to these teams: %(joined)s. Remove them from: %(left)s") % words
+        return (
+            _("Add %(name)s to these teams: %(joined)s. Remove them from: %(left)s")
+            % words
+        )
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
         join_and_leave(person_of(change), change.value, by=by)
 
     def require_other(self, change: PendingChange, by: Standing) -> None:

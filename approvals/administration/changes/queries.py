@@ -1,4 +1,4 @@
-"""The changes that wait for a second administrator, as people read them."""
+"""Pending changes for a second administrator, as people read them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from approvals.db.canonical_json import digest
 from approvals.models import PendingChange
 from approvals.policy.policies import MAX_BYTES
 
-#: How many changes a page lists, and how many lines of a change are shown at once.
+#: Changes per page, and lines of a change that are shown at once.
 MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
 class PendingRow:
-    """A change that waits. `words`: what it does. `confirmable`: whether this viewer may confirm it.
+    """A pending change. `words`: its effect. `confirmable`: whether this viewer may confirm it.
 
-    `shown` is the digest of all that the row shows: what is confirmed has the same. `earlier` has the latest changes of the
-    account, which say who may read its mail or know its password by now.
+    `shown` is the digest of everything that the row displays, and is compared on confirmation. `earlier` has the latest changes
+    of the account, so that a reader sees if someone else could by now read its mail or know its password.
     """
 
     change: PendingChange
@@ -37,10 +37,16 @@ class PendingRow:
 
 
 def pending_changes(
-    viewer: User, *, kinds: Collection[str] = (), person: User | None = None, subject: str = ""
+    viewer: User,
+    *,
+    kinds: Collection[str] = (),
+    person: User | None = None,
+    subject: str = "",
 ) -> list[PendingRow]:
-    """Return the changes that wait for an administrator, oldest first: those of these kinds, of this person, of this subject."""
-    changes = PendingChange.objects.select_related("person", "requested_by").order_by("requested_at", "pk")
+    """Return the changes pending for an administrator, oldest first, filtered by kind, person and subject."""
+    changes = PendingChange.objects.select_related("person", "requested_by").order_by(
+        "requested_at", "pk"
+    )
     if kinds:
         changes = changes.filter(kind__in=kinds)
     if person is not None:
@@ -48,18 +54,25 @@ def pending_changes(
     if subject:
         changes = changes.filter(subject=subject)
     waiting = list(changes[:MOST])
-    earlier = account_changes({change.person_id for change in waiting if change.person_id is not None})
-    return [_row(change, viewer, earlier.get(change.person_id or 0, ())) for change in waiting]
+    earlier = account_changes(
+        {change.person_id for change in waiting if change.person_id is not None}
+    )
+    return [
+        _row(change, viewer, earlier.get(change.person_id or 0, ()))
+        for change in waiting
+    ]
 
 
 def pending_row(change: PendingChange, viewer: User) -> PendingRow:
-    """Return one change that waits."""
-    earlier = account_changes({change.person_id} if change.person_id is not None else set())
+    """Return one pending change."""
+    earlier = account_changes(
+        {change.person_id} if change.person_id is not None else set()
+    )
     return _row(change, viewer, earlier.get(change.person_id or 0, ()))
 
 
 def shown_digest(change: PendingChange) -> str:
-    """Return the digest of what is shown of a change: who requested what, in place of what."""
+    """Return the digest of a change as displayed: requester, new value and current state."""
     noun = NOUNS[change.kind]
     shown = {
         "id": change.pk,
@@ -73,7 +86,9 @@ def shown_digest(change: PendingChange) -> str:
     return digest(shown, max_bytes=8 * MAX_BYTES)
 
 
-def _row(change: PendingChange, viewer: User, earlier: Sequence[AccountChange]) -> PendingRow:
+def _row(
+    change: PendingChange, viewer: User, earlier: Sequence[AccountChange]
+) -> PendingRow:
     noun = NOUNS[change.kind]
     return PendingRow(
         change,
@@ -87,7 +102,7 @@ def _row(change: PendingChange, viewer: User, earlier: Sequence[AccountChange]) 
 
 
 def may_confirm(change: PendingChange, viewer: User) -> bool:
-    """Return whether someone is another administrator than the one who requested a change, and not the person concerned."""
+    """Return whether `viewer` is neither the requester nor the person concerned."""
     if viewer.pk == change.requested_by_id and needs_second(standing_of(viewer)):
         return False
     return viewer.pk != change.person_id or change.kind == PendingChange.Kind.ROLE_TAKEN

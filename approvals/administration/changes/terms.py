@@ -1,4 +1,4 @@
-"""Changes of what is asked, and who may decide it: settings of tools and priorities, approver scopes, and the policy."""
+"""Changes of asking and deciding: settings of tools and priorities, approver scopes, and the policy."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals.access.standing import Standing
-from approvals.actions.policy import ruling
-from approvals.actions.policy.scoping import LOCK as SCOPES_LOCK
+from approvals.actions.policy import policy_versions
+from approvals.actions.policy.scope_index import LOCK as SCOPES_LOCK
 from approvals.administration.changes.noun import Noun
 from approvals.administration.scopes import actions as scopes
 from approvals.administration.tools import actions as tools
 from approvals.exceptions import Conflict
 from approvals.models import ApproverScope, PendingChange, PolicyVersion
 from approvals.policy.policy_text import difference, write_text
-from approvals.queries.policy.ruling import EMPTY, find_version, live_version, written
+from approvals.queries.policy.rules.policy_versions import (
+    EMPTY,
+    find_version,
+    live_version,
+    written,
+)
 from approvals.states import Door, Priority
 from approvals.text.text import visible
 
@@ -32,11 +37,13 @@ def _scope_id(change: PendingChange) -> int | None:
 
 
 def _named(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a scope says with the names of today."""
+    """Return the stored terms of a scope with current names in place of ids."""
     match = dict(stored["match"])
     ids = {*stored["people"], *match.get("requesters", ())}
     people = dict(User.objects.filter(pk__in=ids).values_list("pk", "username"))
-    groups = dict(Group.objects.filter(pk__in=stored["teams"]).values_list("pk", "name"))
+    groups = dict(
+        Group.objects.filter(pk__in=stored["teams"]).values_list("pk", "name")
+    )
     if "requesters" in match:
         match["requesters"] = [people.get(pk, f"#{pk}") for pk in match["requesters"]]
     return {
@@ -55,7 +62,9 @@ class Tool(Noun):
     replaces = True
 
     def words(self, change: PendingChange) -> str:
-        return _("Change the settings of the tool %(tool)s") % {"tool": visible(change.subject)}
+        return _("Change the settings of the tool %(tool)s") % {
+            "tool": visible(change.subject)
+        }
 
     def now(self, change: PendingChange) -> Any:
         return tools.described(change.subject)
@@ -64,15 +73,22 @@ class Tool(Noun):
         return reverse("approvals:tool", args=[change.subject])
 
     def lines(self, change: PendingChange) -> Sequence[str]:
-        changed = [name for name, value in change.value.items() if value != change.before[name]]
-        before, after = ({name: side[name] for name in changed} for side in (change.before, change.value))
+        changed = [
+            name for name, value in change.value.items() if value != change.before[name]
+        ]
+        before, after = (
+            {name: side[name] for name in changed}
+            for side in (change.before, change.value)
+        )
         return difference(write_text(before), write_text(after))
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
         tools.write_tool_settings(change.subject, change.value, by=by)
 
     def require_other(self, change: PendingChange, by: Standing) -> None:
-        tools.require_no_own_loosening(change.subject, change.before, change.before | change.value, by=by)
+        tools.require_no_own_loosening(
+            change.before, change.before | change.value, by=by
+        )
 
 
 class Priorities(Noun):
@@ -80,7 +96,9 @@ class Priorities(Noun):
 
     def words(self, change: PendingChange) -> str:
         before, after = (_labels(names) for names in (change.before, change.value))
-        return _("Rejections need a message for these priorities: %(after)s. Before: %(before)s") % {
+        return _(
+            "Rejections need a message for these priorities: %(after)s. Before: %(before)s"
+        ) % {
             "after": after,
             "before": before,
         }
@@ -91,7 +109,7 @@ class Priorities(Noun):
     def address(self, change: PendingChange) -> str:
         return reverse("approvals:tools")
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
         tools.write_strict_priorities(change.value, by=by)
 
 
@@ -102,34 +120,53 @@ class Scope(Noun):
     def words(self, change: PendingChange) -> str:
         name = visible((change.before or change.value)["name"])
         if change.value is None:
-            return _("Delete the approver scope %(name)s, the last one") % {"name": name}
+            return _("Delete the approver scope %(name)s, the last one") % {
+                "name": name
+            }
         if change.before is None:
             return _("Add the approver scope %(name)s") % {"name": name}
         return _("Change the approver scope %(name)s") % {"name": name}
 
     def now(self, change: PendingChange) -> Any:
         scope_id = _scope_id(change)
-        known = scope_id is not None and ApproverScope.objects.filter(pk=scope_id).exists()
+        known = (
+            scope_id is not None and ApproverScope.objects.filter(pk=scope_id).exists()
+        )
         return scopes.described(scope_id) if known else None
 
     def address(self, change: PendingChange) -> str:
         return reverse("approvals:scopes")
 
     def lines(self, change: PendingChange) -> Sequence[str]:
-        sides = (write_text(_named(stored)) if stored else "" for stored in (change.before, change.value))
+        sides = (
+            write_text(_named(stored)) if stored else ""
+            for stored in (change.before, change.value)
+        )
         return difference(*sides)
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
         scope_id = _scope_id(change)
         if change.value is None:
-            scopes.erase_scope(int(change.subject), by=by, via=via)
+            scopes.erase_scope(int(change.subject), by=by, via=Door.DASHBOARD)
             return
-        if ApproverScope.objects.filter(name=change.value["name"]).exclude(pk=scope_id or 0).exists():
-            raise Conflict(_("Another scope has this name by now. Cancel this change, and request it again."))
+        if (
+            ApproverScope.objects.filter(name=change.value["name"])
+            .exclude(pk=scope_id or 0)
+            .exists()
+        ):
+            raise Conflict(
+                _(
+                    "Another scope has this name by now. Cancel this change, and request it again."
+                )
+            )
         terms = scopes.terms_from(change.value)
         if not terms.people and not terms.teams:
-            raise Conflict(_("Whom this scope names no longer exists. Cancel this change, and request it again."))
-        scopes.write_scope(scope_id, terms, by=by, via=via)
+            raise Conflict(
+                _(
+                    "Whom this scope names no longer exists. Cancel this change, and request it again."
+                )
+            )
+        scopes.write_scope(scope_id, terms, by=by, via=Door.DASHBOARD)
 
     def require_other(self, change: PendingChange, by: Standing) -> None:
         scopes.require_other(by, change.before, change.value)
@@ -150,15 +187,21 @@ class Policy(Noun):
 
     def lines(self, change: PendingChange) -> Sequence[str]:
         version = _version(change)
-        base = PolicyVersion.objects.filter(number=version.based_on).first() if version.based_on else None
+        base = (
+            PolicyVersion.objects.filter(number=version.based_on).first()
+            if version.based_on
+            else None
+        )
         before = written(EMPTY if base is None else base.document)
         return difference(write_text(before), write_text(written(version.document)))
 
-    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
-        ruling.apply_proposal(int(change.subject), by=by, via=via)
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
+        policy_versions.apply_proposal(int(change.subject), by=by, via=Door.DASHBOARD)
 
     def require_other(self, change: PendingChange, by: Standing) -> None:
-        ruling.require_no_own_loosening(_version(change), live_version(), by=by)
+        policy_versions.require_no_own_loosening(
+            _version(change), live_version(), by=by
+        )
 
-    def give_up(self, change: PendingChange, *, by: User, via: Door) -> None:
-        ruling.decline_proposal(int(change.subject), by=by, via=via)
+    def give_up(self, change: PendingChange, *, by: User) -> None:
+        policy_versions.decline_proposal(int(change.subject), by=by, via=Door.DASHBOARD)

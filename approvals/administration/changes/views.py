@@ -1,4 +1,4 @@
-"""The changes that wait for a second administrator, and confirming them."""
+"""Pages on which a second administrator confirms changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from approvals.models import PendingChange
 @administrators_only
 @require_safe
 def changes(request: SignedIn) -> HttpResponse:
-    """Every change that waits for a second administrator."""
+    """All changes that need a second administrator."""
     context = {"here": "changes", "waiting": pending_changes(request.user)}
     return render(request, "approvals/administration/changes/changes.html", context)
 
@@ -32,17 +32,30 @@ def changes(request: SignedIn) -> HttpResponse:
 @administrators_only
 @require_POST
 def settle(request: SignedIn, pk: int) -> HttpResponse:
-    """Confirm a change that another administrator requested, or cancel it."""
+    """Confirm another administrator's change, or cancel a change."""
     if request.POST.get("do") != "confirm":
         change = actions.withdraw_change(pk, by=request.user)
         messages.success(request, _("The change is cancelled."))
         return redirect(_after(change))
     try:
-        change = actions.confirm_change(pk, shown=request.POST.get("shown", ""), by=request.user)
+        change = actions.confirm_change(
+            pk, shown=request.POST.get("shown", ""), by=request.user
+        )
     except actions.ShownOtherwise as refusal:
-        waiting = PendingChange.objects.select_related("person", "requested_by").get(pk=pk)
-        context = {"here": "changes", "refusal": str(refusal), "waiting": [pending_row(waiting, request.user)]}
-        return render(request, "approvals/administration/changes/changes.html", context, status=refusal.status)
+        waiting = PendingChange.objects.select_related("person", "requested_by").get(
+            pk=pk
+        )
+        context = {
+            "here": "changes",
+            "refusal": str(refusal),
+            "waiting": [pending_row(waiting, request.user)],
+        }
+        return render(
+            request,
+            "approvals/administration/changes/changes.html",
+            context,
+            status=refusal.status,
+        )
     if change.kind == PendingChange.Kind.LINK and change.person is not None:
         return password_link(request, change.person)
     messages.success(request, _("The change is confirmed."))
@@ -50,20 +63,28 @@ def settle(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def password_link(request: SignedIn, person: User) -> HttpResponse:
-    """Show a link with which a person sets a password. It works once, for an hour."""
-    named = {"uidb36": int_to_base36(person.pk), "key": default_token_generator.make_token(person)}
-    link = settings.PUBLIC_URL + reverse("account_reset_password_from_key", kwargs=named)
+    """Show a link that sets a person's password. It works once, for an hour."""
+    named = {
+        "uidb36": int_to_base36(person.pk),
+        "key": default_token_generator.make_token(person),
+    }
+    link = settings.PUBLIC_URL + reverse(
+        "account_reset_password_from_key", kwargs=named
+    )
     context = {"person": person, "link": link, "here": "people"}
     return render(request, "approvals/administration/people/person_link.html", context)
 
 
 def say_that_it_waits(request: SignedIn) -> None:
-    """Say that a change needs a second administrator."""
-    messages.info(request, _("Another administrator must confirm this. Until then, nothing changes."))
+    """Show a message that the change needs a second administrator."""
+    messages.info(
+        request,
+        _("Another administrator must confirm this. Until then, nothing changes."),
+    )
 
 
 def say_saved(request: SignedIn, *, waits: bool, saved: str = "") -> None:
-    """Say that a change is saved, perhaps in words of its own, or that it waits."""
+    """Show a message that the change is saved (`saved` replaces the standard text), or that it needs a second administrator."""
     if waits:
         say_that_it_waits(request)
     else:

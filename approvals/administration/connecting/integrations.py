@@ -1,4 +1,4 @@
-"""What connects each kind of agent: the lines that the page *Connect your agent* shows.
+"""The setup lines for each kind of agent, for the page *Connect your agent*.
 
 README.md, the pages of the documentation and `pausepoint connect` show the same lines; tests compare them.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-#: Where a clone of the repository is, from which both clients are installed.
+#: A clone of the repository, from which both clients are installed.
 CLONE = "/path/to/pausepoint"
 JAVASCRIPT_CLIENT = (
     f"(cd {CLONE}/clients/javascript && npm install && npm run build)",
@@ -21,29 +21,32 @@ JAVASCRIPT_CLIENT = (
 
 @dataclass(frozen=True, slots=True)
 class Integration:
-    """One kind of agent. `page` is its page in docs/how-to."""
+    """A kind of agent. `page` is its page in docs/how-to."""
 
     page: str
     title: str | Promise
-    #: What a shell runs once the address and the key are in its environment.
+    #: Shell commands, run after the address and the key are in the environment.
     install: tuple[str, ...]
     commands: tuple[str, ...] = ()
-    #: What is added to the agent. The last line is the one that connects it.
+    #: Lines to add to the agent's code. The last one connects it.
     code: tuple[str, ...] = ()
 
     def shell(self, url: str, key: str) -> str:
-        """Return what to paste into the shell in which the agent runs."""
-        variables = (f"export PAUSEPOINT_URL={shlex.quote(url)}", f"export PAUSEPOINT_KEY={shlex.quote(key)}")
+        """Return the shell commands to paste where the agent runs."""
+        variables = (
+            f"export PAUSEPOINT_URL={shlex.quote(url)}",
+            f"export PAUSEPOINT_KEY={shlex.quote(key)}",
+        )
         return "\n".join((*self.install, *variables, *self.commands))
 
     @property
     def lines(self) -> str:
-        """What to add to the agent; empty if it is connected from the shell."""
+        """The lines to add to the agent's code; empty if it is connected from the shell."""
         return "\n".join(self.code)
 
     @property
     def line(self) -> str:
-        """The one line that connects it."""
+        """The line that connects the agent."""
         return (self.code or self.commands)[-1]
 
 
@@ -57,8 +60,18 @@ def _python(page: str, title: str, *code: str, extra: str = "") -> Integration:
 
 
 INTEGRATIONS = (
-    Integration("claude-code", "Claude Code", _python_client(), commands=("pausepoint connect --agent claude-code",)),
-    Integration("codex", "Codex", _python_client(), commands=("pausepoint connect --agent codex",)),
+    Integration(
+        "claude-code",
+        "Claude Code",
+        _python_client(),
+        commands=("pausepoint connect --agent claude-code",),
+    ),
+    Integration(
+        "codex",
+        "Codex",
+        _python_client(),
+        commands=("pausepoint connect --agent codex",),
+    ),
     Integration(
         "mcp",
         _("Any MCP client"),

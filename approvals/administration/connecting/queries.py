@@ -1,4 +1,4 @@
-"""Whether a key has asked for the first time."""
+"""The progress of a new key up to its first request."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from approvals.access import permissions
-from approvals.access.keys import KEY_SCOPE
+from approvals.access.callers import KEY_SCOPE
 from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.keys import ApiKey
 
-#: After this, the page says what to check.
+#: After this time, the page lists things to check.
 PATIENCE = timedelta(minutes=1)
 
 
-class Progress(StrEnum):
-    """How far the first request of a key is."""
+class FirstRequestProgress(StrEnum):
+    """The progress of a key up to its first request."""
 
     WAITING = "waiting"
-    #: No program has used the key within PATIENCE.
+    #: The key was not used within PATIENCE.
     UNUSED = "unused"
-    #: A program has used the key, and asked for nothing within PATIENCE.
+    #: The key was used, but made no request within PATIENCE.
     USED = "used"
     #: The key is revoked or expired.
     ENDED = "ended"
@@ -33,19 +33,36 @@ class Progress(StrEnum):
 class FirstRequest:
     """The progress of a key, and its first request if `viewer` may see it."""
 
-    progress: Progress
+    progress: FirstRequestProgress
     request: ApprovalRequest | None = None
 
 
-def first_request(key: ApiKey, viewer: Standing, *, waited: timedelta, now: datetime) -> FirstRequest:
-    """Return how far the first request of a key is, for a page that has waited so long."""
-    # Its workflows have an index that begins with the scope; its requests have none.
-    workflow = Workflow.objects.filter(scope=f"{KEY_SCOPE}{key.pk}").order_by("pk").first()
-    request = ApprovalRequest.objects.filter(workflow=workflow).order_by("created_at").first() if workflow else None
+def first_request(
+    key: ApiKey, viewer: Standing, *, waited: timedelta, now: datetime
+) -> FirstRequest:
+    """Return a key's progress, for a page that has been waiting for `waited`."""
+    # The index of workflows begins with the scope; that of requests does not.
+    workflow = (
+        Workflow.objects.filter(scope=f"{KEY_SCOPE}{key.pk}").order_by("pk").first()
+    )
+    request = (
+        ApprovalRequest.objects.filter(workflow=workflow).order_by("created_at").first()
+        if workflow
+        else None
+    )
     if request is not None:
-        return FirstRequest(Progress.ARRIVED, request if permissions.may_see(viewer, request) else None)
-    if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
-        return FirstRequest(Progress.ENDED)
+        return FirstRequest(
+            FirstRequestProgress.ARRIVED,
+            request if permissions.may_see(viewer, request) else None,
+        )
+    if key.revoked_at is not None or (
+        key.expires_at is not None and key.expires_at <= now
+    ):
+        return FirstRequest(FirstRequestProgress.ENDED)
     if waited < PATIENCE:
-        return FirstRequest(Progress.WAITING)
-    return FirstRequest(Progress.UNUSED if key.last_used_at is None else Progress.USED)
+        return FirstRequest(FirstRequestProgress.WAITING)
+    return FirstRequest(
+        FirstRequestProgress.UNUSED
+        if key.last_used_at is None
+        else FirstRequestProgress.USED
+    )

@@ -1,4 +1,4 @@
-"""The page *Connect your agent*: a key, the lines for each kind of agent, and the wait for the first request."""
+"""The page *Connect your agent*: a key, setup lines for each kind of agent, and the wait for the first request."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
-from approvals.access.keys import DEFAULT_SCOPES
+from approvals.access.callers import DEFAULT_SCOPES
 from approvals.administration.connecting.integrations import INTEGRATIONS
 from approvals.administration.connecting.queries import first_request
 from approvals.administration.first_run import PLACEHOLDER
@@ -24,7 +24,7 @@ from approvals.administration.guards import administrators_only
 from approvals.administration.keys.actions import create_key
 from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound
-from approvals.http import SignedIn
+from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models.keys import MAX_KEY_NAME, ApiKey
 from approvals.states import Door
 
@@ -32,33 +32,48 @@ PAGE = "approvals/administration/connecting/connect.html"
 
 
 class NewKeyForm(forms.Form):
-    """A new key for an agent of one's own."""
+    """A new key for the user's own agent."""
 
     name = forms.CharField(
         label=gettext_lazy("Name of your agent"),
         max_length=MAX_KEY_NAME,
-        help_text=gettext_lazy("Requests and the audit log show it, such as “billing agent”."),
+        help_text=gettext_lazy(
+            "Requests and the audit log show it, such as “billing agent”."
+        ),
     )
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def connect(request: SignedIn) -> HttpResponse:
-    """The lines with a place for the key; or, after a POST, with a new key, which is shown once."""
+    """The setup lines: with a placeholder for the key, or after a POST with a new key, which is shown only once."""
     form = NewKeyForm(request.POST if request.method == "POST" else None)
     context = {"form": form, "here": "connect"}
     if form.is_bound and form.is_valid():
         key, text = create_key(
-            request.user, name=form.cleaned_data["name"], scopes=DEFAULT_SCOPES, by=request.user, via=Door.DASHBOARD
+            request.user,
+            name=form.cleaned_data["name"],
+            scopes=DEFAULT_SCOPES,
+            by=request.user,
+            via=Door.DASHBOARD,
         )
-        return render(request, PAGE, context | {"key": key, "text": text, "integrations": _integrations(text)})
-    return render(request, PAGE, context | {"integrations": _integrations(PLACEHOLDER)}, status=status_of(form))
+        return render(
+            request,
+            PAGE,
+            context | {"key": key, "text": text, "integrations": _integrations(text)},
+        )
+    return render(
+        request,
+        PAGE,
+        context | {"integrations": _integrations(PLACEHOLDER)},
+        status=status_of(form),
+    )
 
 
 @administrators_only
 @require_GET
 def waiting(request: SignedIn, pk: int) -> HttpResponse:
-    """The page that waits for the first request of a key. Its address says since when, for a reload."""
+    """The page that waits for a key's first request. Its address has the start of the wait, so that a reload keeps it."""
     key, since, now = _read(request, pk)
     if since is None:
         return redirect(_waiting_address(key, now))
@@ -73,29 +88,35 @@ def waiting(request: SignedIn, pk: int) -> HttpResponse:
 @administrators_only
 @require_GET
 def progress(request: SignedIn, pk: int) -> HttpResponse:
-    """What a page that waits shows now; 204 if it shows that already."""
+    """The current progress, for the waiting page; 204 if nothing changed."""
     key, since, now = _read(request, pk)
-    current = _progress(request, key, int(now.timestamp()) if since is None else since, now)
+    current = _progress(
+        request, key, int(now.timestamp()) if since is None else since, now
+    )
     if current["first"].progress == request.GET.get("shown"):
         return HttpResponse(status=204)
     response = render(
-        request, "approvals/administration/connecting/_progress.html", {"key": key, "pressed": since is None} | current
+        request,
+        "approvals/administration/connecting/_progress.html",
+        {"key": key, "pressed": since is None} | current,
     )
     if since is None:
-        # So that a reload goes on waiting, and does not send the form for a key again.
+        # So that a reload goes on waiting instead of submitting the form for a key again.
         response.headers["HX-Push-Url"] = _waiting_address(key, now)
     return response
 
 
 def _read(request: SignedIn, pk: int) -> tuple[ApiKey, int | None, datetime]:
-    """Return the key of an address, since when its page waits (None if it does not yet), and the time. NotFound."""
+    """Return the key in the address, the start of the wait (None before it starts), and the time. Raise NotFound."""
     key = ApiKey.objects.filter(pk=pk).first()
     if key is None:
         raise NotFound(_("API key not found."))
     return key, number_from(request.GET.get("since", ""), digits=10), timezone.now()
 
 
-def _progress(request: SignedIn, key: ApiKey, since: int, now: datetime) -> dict[str, Any]:
+def _progress(
+    request: SignedIn, key: ApiKey, since: int, now: datetime
+) -> dict[str, Any]:
     waited = max(now - datetime.fromtimestamp(since, UTC), timedelta(0))
     return {
         "first": first_request(key, request.standing, waited=waited, now=now),
@@ -109,7 +130,7 @@ def _waiting_address(key: ApiKey, now: datetime) -> str:
 
 
 def _integrations(key: str) -> list[dict[str, str]]:
-    """Return what the page shows of each integration, with this key."""
+    """Return the integrations with this key, as the page shows them."""
     return [
         {
             "title": str(each.title),

@@ -1,4 +1,4 @@
-"""The forms of a new key, and of its lists of tools: one pattern per line."""
+"""Forms of a new key and of its tool lists, one pattern per line."""
 
 from __future__ import annotations
 
@@ -10,30 +10,42 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.access.tool_lists import ToolLists, problem
 from approvals.administration.forms import combobox
 from approvals.models.keys import MAX_KEY_NAME
 
 MAX_TEXT = 20_000
-#: What each scope of a key allows, for people.
+#: Descriptions of the scopes of keys.
 SCOPE_WORDS = {
     "ask": _("ask: make requests and report results"),
     "read": _("read: read requests and their decisions"),
     "decide": _("decide: decide requests as this person, but never its own"),
     "audit": _("audit: read the audit log"),
-    "grant": _("grant: with decide, let calls run without asking for a while; end grants"),
-    "absence": _("absence: set when its person is away; of an administrator, also others, and who is on duty"),
+    "grant": _(
+        "grant: with decide, let calls run without asking for a while; end grants"
+    ),
+    "absence": _(
+        "absence: set when its person is away; of an administrator, also others, and who is on duty"
+    ),
     "advise": _("advise: post advice on requests and raise their priority"),
 }
-LIFETIMES = {"": _("Never"), "7": _("In 7 days"), "30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year")}
+LIFETIMES = {
+    "": _("Never"),
+    "7": _("In 7 days"),
+    "30": _("In 30 days"),
+    "90": _("In 90 days"),
+    "365": _("In a year"),
+}
 
 
 class KeyForm(forms.Form):
     """A new API key."""
 
     name = forms.CharField(
-        label=_("Name"), max_length=MAX_KEY_NAME, help_text=_("What the key is for, such as “billing agent”.")
+        label=_("Name"),
+        max_length=MAX_KEY_NAME,
+        help_text=_("What the key is for, such as “billing agent”."),
     )
     user = forms.CharField(
         label=_("Acts for"),
@@ -42,46 +54,64 @@ class KeyForm(forms.Form):
         widget=combobox("people"),
     )
     scopes = forms.MultipleChoiceField(
-        label=_("Scopes"), choices=[(name, SCOPE_WORDS[name]) for name in SCOPES], widget=forms.CheckboxSelectMultiple
+        label=_("Scopes"),
+        choices=[(name, SCOPE_WORDS[name]) for name in SCOPES],
+        widget=forms.CheckboxSelectMultiple,
     )
-    lifetime = forms.ChoiceField(label=_("Expires"), choices=list(LIFETIMES.items()), required=False)
+    lifetime = forms.ChoiceField(
+        label=_("Expires"), choices=list(LIFETIMES.items()), required=False
+    )
 
     def clean_user(self) -> User:
-        user = User.objects.filter(username=self.cleaned_data["user"], is_active=True).first()
+        user = User.objects.filter(
+            username=self.cleaned_data["user"], is_active=True
+        ).first()
         if user is None:
             raise ValidationError(_("No active person has this username."))
         return user
 
     @property
     def life(self) -> timedelta | None:
-        """How long the key works; None for as long as no one revokes it."""
+        """The lifetime of the key; None if it works until revoked."""
         days = self.cleaned_data["lifetime"]
         return timedelta(days=int(days)) if days else None
 
 
 def _list_field(label: Any, help_text: Any) -> forms.CharField:
     widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "json"})
-    return forms.CharField(label=label, required=False, max_length=MAX_TEXT, widget=widget, help_text=help_text)
+    return forms.CharField(
+        label=label,
+        required=False,
+        max_length=MAX_TEXT,
+        widget=widget,
+        help_text=help_text,
+    )
 
 
 class ToolListsForm(forms.Form):
-    """Which calls of coding agents wait for a person."""
+    """The coding-agent calls that need a person."""
 
     gated = _list_field(
-        _("Gated: a person decides"), _("Names of tools, one per line. * stands for any text, as in mcp__crm__*.")
+        _("Gated: a person decides"),
+        _("Names of tools, one per line. * stands for any text, as in mcp__crm__*."),
     )
     allowed = _list_field(
         _("Allowed: left to the agent"),
-        _("Pausepoint leaves these to the agent's own rules. If two patterns match, the longer one applies."),
+        _(
+            "Pausepoint leaves these to the agent's own rules. If two patterns match, the longer one applies."
+        ),
     )
     denied = _list_field(
-        _("Denied: refused at once"), _("Never run, and no one is asked. Each refused call is in the audit log.")
+        _("Denied: refused at once"),
+        _("Never run, and no one is asked. Each refused call is in the audit log."),
     )
 
     @classmethod
     def initial_of(cls, lists: ToolLists) -> dict[str, str]:
-        """Return the initial values for these lists."""
-        return {name: "\n".join(patterns) for name, patterns in lists.document().items()}
+        """Return the form's initial values for these lists."""
+        return {
+            name: "\n".join(patterns) for name, patterns in lists.document().items()
+        }
 
     def clean_gated(self) -> list[str]:
         return self._clean_list("gated")
@@ -96,10 +126,17 @@ class ToolListsForm(forms.Form):
         lines = [line.strip() for line in self.cleaned_data[name].splitlines()]
         names = list(dict.fromkeys(filter(None, lines)))
         if wrong := problem(names):
-            raise ValidationError(_("This list %(problem)s."), params={"problem": wrong})
+            raise ValidationError(
+                _("This list %(problem)s."), params={"problem": wrong}
+            )
         return names
 
     @property
     def lists(self) -> ToolLists:
-        """The lists of a valid form."""
-        return ToolLists(**{name: tuple(self.cleaned_data[name]) for name in ("gated", "allowed", "denied")})
+        """The lists of the valid form."""
+        return ToolLists(
+            **{
+                name: tuple(self.cleaned_data[name])
+                for name in ("gated", "allowed", "denied")
+            }
+        )

@@ -1,4 +1,4 @@
-"""The API keys that administrators see."""
+"""API keys, for administrators."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from approvals.models.keys import ApiKey
 PAGE = 50
 
 
-def keys(*, before: int | None = None, search: str = "") -> tuple[list[ApiKey], int | None]:
+def keys(
+    *, before: int | None = None, search: str = ""
+) -> tuple[list[ApiKey], int | None]:
     """Return a page of API keys, newest first, and the id to continue before; None if there are no more."""
     rows = ApiKey.objects.select_related("user").order_by("-pk")
     if search:
-        rows = rows.filter(Q(name__icontains=search) | Q(user__username__icontains=search) | Q(prefix=search))
+        rows = rows.filter(
+            Q(name__icontains=search)
+            | Q(user__username__icontains=search)
+            | Q(prefix=search)
+        )
     page = list((rows.filter(pk__lt=before) if before else rows)[: PAGE + 1])
     shown = page[:PAGE]
     return shown, shown[-1].pk if len(page) > PAGE else None
 
 
 def key(pk: int) -> ApiKey | None:
-    """Return an API key that is not revoked, with its user."""
-    return ApiKey.objects.select_related("user", "made_by").filter(pk=pk, revoked_at=None).first()
+    """Return an API key with its user, or None if it is unknown or revoked."""
+    return (
+        ApiKey.objects.select_related("user", "made_by")
+        .filter(pk=pk, revoked_at=None)
+        .first()
+    )

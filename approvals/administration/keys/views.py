@@ -7,9 +7,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
-from approvals.access.keys import DEFAULT_SCOPES
+from approvals.access.callers import DEFAULT_SCOPES
 from approvals.access.tool_lists import lists_from
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
@@ -21,7 +21,7 @@ from approvals.administration.keys import actions, queries
 from approvals.administration.keys.forms import KeyForm, ToolListsForm
 from approvals.db.cursors import number_from
 from approvals.exceptions import NotAllowed, NotFound, Refusal
-from approvals.http import SignedIn
+from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import PendingChange
 from approvals.models.keys import ApiKey
 from approvals.states import Door
@@ -30,13 +30,14 @@ MAX_SEARCH = 150
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def keys(request: SignedIn) -> HttpResponse:
-    """The list of keys, and the form for a new one, which is shown once."""
+    """The list of keys, and the form for a new one, whose text is shown once."""
     initial = {"user": request.user.get_username(), "scopes": list(DEFAULT_SCOPES)}
     form = KeyForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_bound and form.is_valid():
-        fields, life = form.cleaned_data, form.life
+        fields = form.cleaned_data
+        life = form.life
         try:
             new = actions.NewKey(
                 user=fields["user"],
@@ -50,24 +51,42 @@ def keys(request: SignedIn) -> HttpResponse:
         else:
             return _key_page(request, made, text)
     search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
-    rows, more = queries.keys(before=number_from(request.GET.get("before", "")), search=search)
-    context = {"form": form, "rows": rows, "next": more, "search": search, "now": timezone.now(), "here": "keys"}
+    rows, more = queries.keys(
+        before=number_from(request.GET.get("before", "")), search=search
+    )
+    context = {
+        "form": form,
+        "rows": rows,
+        "next": more,
+        "search": search,
+        "now": timezone.now(),
+        "here": "keys",
+    }
     context["waiting"] = pending_changes(request.user, kinds=[Kind.KEY, Kind.KEY_LISTS])
-    return render(request, "approvals/administration/keys/keys.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/keys/keys.html",
+        context,
+        status=status_of(form),
+    )
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def key(request: SignedIn, pk: int) -> HttpResponse:
-    """One key, and which calls of coding agents wait for a person."""
+    """One key and its tool lists."""
     stored = queries.key(pk)
     if stored is None:
         raise NotFound(_("API key not found. It may be revoked already."))
     initial = ToolListsForm.initial_of(lists_from(stored.tool_lists))
-    form = ToolListsForm(request.POST if request.method == "POST" else None, initial=initial)
+    form = ToolListsForm(
+        request.POST if request.method == "POST" else None, initial=initial
+    )
     if form.is_bound and form.is_valid():
         try:
-            waits = actions.change_tool_lists(pk, form.lists, by=request.user, via=Door.DASHBOARD)
+            waits = actions.change_tool_lists(
+                pk, form.lists, by=request.user, via=Door.DASHBOARD
+            )
         except NotAllowed as refusal:
             refuse(form, refusal)
         else:
@@ -78,24 +97,39 @@ def key(request: SignedIn, pk: int) -> HttpResponse:
         "form": form,
         "now": timezone.now(),
         "here": "keys",
-        "waiting": pending_changes(request.user, kinds=[Kind.KEY_LISTS], subject=str(pk)),
+        "waiting": pending_changes(
+            request.user, kinds=[Kind.KEY_LISTS], subject=str(pk)
+        ),
     }
-    return render(request, "approvals/administration/keys/key.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/keys/key.html",
+        context,
+        status=status_of(form),
+    )
 
 
 @administrators_only
 @require_POST
 def replace(request: SignedIn, pk: int) -> HttpResponse:
-    """Make a key that takes the place of another one, and show it once."""
+    """Replace a key, and show the new one once."""
     made, text = actions.replace_key(pk, by=request.user, via=Door.DASHBOARD)
     return _key_page(request, made, text)
 
 
-def _key_page(request: SignedIn, made: ApiKey | PendingChange, text: str) -> HttpResponse:
-    """Show the text of a new key, which works at once or when another administrator has confirmed it."""
+def _key_page(
+    request: SignedIn, made: ApiKey | PendingChange, text: str
+) -> HttpResponse:
+    """Show the text of a new key, which works at once or after another administrator confirms it."""
     waits = isinstance(made, PendingChange)
     scopes = made.value["scopes"] if isinstance(made, PendingChange) else made.scopes
-    context = {"scopes": scopes, "text": text, "waits": waits, "command": first_question(text), "here": "keys"}
+    context = {
+        "scopes": scopes,
+        "text": text,
+        "waits": waits,
+        "command": first_question(text),
+        "here": "keys",
+    }
     return render(request, "approvals/administration/keys/key_made.html", context)
 
 

@@ -1,4 +1,4 @@
-"""The forms of people and teams."""
+"""Forms of people and teams."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils.translation import gettext_lazy as _
 
 from approvals.administration.people.queries import teams
-from approvals.models.people import RIGHT_DESCRIPTIONS, ROLE_DESCRIPTIONS, Right, RoleName
+from approvals.models.people import (
+    RIGHT_DESCRIPTIONS,
+    ROLE_DESCRIPTIONS,
+    Right,
+    RoleName,
+)
 
 
 class PersonForm(forms.Form):
@@ -18,29 +23,43 @@ class PersonForm(forms.Form):
     roles = forms.MultipleChoiceField(
         label=_("Roles"),
         required=False,
-        choices=lambda: [(name.value, f"{name.label}: {ROLE_DESCRIPTIONS[name]}") for name in RoleName],
+        choices=lambda: [
+            (name.value, f"{name.label}: {ROLE_DESCRIPTIONS[name]}")
+            for name in RoleName
+        ],
         widget=forms.CheckboxSelectMultiple,
     )
     rights = forms.MultipleChoiceField(
         label=_("Additional rights"),
         required=False,
-        choices=lambda: [(right.value, f"{right.label}: {RIGHT_DESCRIPTIONS[right]}") for right in Right],
+        choices=lambda: [
+            (right.value, f"{right.label}: {RIGHT_DESCRIPTIONS[right]}")
+            for right in Right
+        ],
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("No role has them. They give nothing by themselves: they widen what the roles allow."),
+        help_text=_(
+            "No role has them. They give nothing by themselves: they widen what the roles allow."
+        ),
     )
     teams = forms.MultipleChoiceField(
         label=_("Teams"),
         required=False,
-        choices=lambda: [(str(pk), name) for pk, name in teams().order_by("name").values_list("pk", "name")],
+        choices=lambda: [
+            (str(pk), name)
+            for pk, name in teams().order_by("name").values_list("pk", "name")
+        ],
         widget=forms.CheckboxSelectMultiple,
     )
 
 
 class NewPersonForm(PersonForm):
-    """A new person; rights and teams come later."""
+    """A new person; rights and teams are set later."""
 
     username = UsernameField(
-        label=_("Username"), max_length=150, validators=[UnicodeUsernameValidator()], widget=forms.TextInput
+        label=_("Username"),
+        max_length=150,
+        validators=[UnicodeUsernameValidator()],
+        widget=forms.TextInput,
     )
     field_order = ("username", "email", "roles")
     rights = None  # type: ignore[assignment]  # as below

@@ -1,4 +1,4 @@
-"""The people of this installation, their roles, teams and sessions."""
+"""People, their roles, teams and sessions."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from approvals.models.people import Invitation, Right, Role, RoleName
 from approvals.text.text import visible
 
 PAGE = 50
-#: How far back, and in how many entries, changes of accounts are looked for beside a change that waits.
-LOOK_BACK, MAX_LOOKED_AT = timedelta(days=30), 500
+#: Days and entries that are searched for account changes to show beside a pending change.
+LOOK_BACK = timedelta(days=30)
+MAX_LOOKED_AT = 500
 ACCOUNT_EVENTS = ("person.changed", "person.invited", "admin.changed")
 
 
 @dataclass(frozen=True, slots=True)
 class PersonRow:
-    """A person with the names of their roles and teams. `own`: they have rights that no role gives them."""
+    """A person with the names of their roles and teams. `own`: they have rights outside their roles."""
 
     user: User
     roles: Sequence[str]
     teams: Sequence[str]
     own: bool
-    #: The invitation that this person has not accepted yet.
+    #: The person's open invitation.
     invitation: Invitation | None = None
 
 
@@ -40,27 +41,43 @@ def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
     users = User.objects.order_by("username").filter(username__gt=after)
     if search:
         users = users.filter(
-            Q(username__icontains=search) | Q(first_name__icontains=search) | Q(email__icontains=search)
+            Q(username__icontains=search)
+            | Q(first_name__icontains=search)
+            | Q(email__icontains=search)
         )
     page = list(users.prefetch_related("groups")[: PAGE + 1])
     shown = page[:PAGE]
     roles = roles_by_group()
-    direct = User.user_permissions.through._default_manager.filter(user__in=[user.pk for user in shown])
+    direct = User.user_permissions.through._default_manager.filter(
+        user__in=[user.pk for user in shown]
+    )
     own = set(direct.values_list("user_id", flat=True).distinct())
-    invitations = Invitation.objects.in_bulk([user.pk for user in shown if not user.last_login])
-    rows = [_row(user, roles, user.pk in own, invitations.get(user.pk)) for user in shown]
+    invitations = Invitation.objects.in_bulk(
+        [user.pk for user in shown if not user.last_login]
+    )
+    rows = [
+        _row(user, roles, user.pk in own, invitations.get(user.pk)) for user in shown
+    ]
     return rows, shown[-1].username if len(page) > PAGE else ""
 
 
-def _row(user: User, roles: Mapping[int, str], own: bool, invitation: Invitation | None) -> PersonRow:
+def _row(
+    user: User, roles: Mapping[int, str], own: bool, invitation: Invitation | None
+) -> PersonRow:
     groups = sorted(user.groups.all(), key=lambda group: group.name)
     names = [roles[group.pk] for group in groups if group.pk in roles]
-    return PersonRow(user, names, [group.name for group in groups if group.pk not in roles], own, invitation)
+    return PersonRow(
+        user,
+        names,
+        [group.name for group in groups if group.pk not in roles],
+        own,
+        invitation,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class AccountChange:
-    """A change of an account that is on record: what, by whom and when."""
+    """A recorded change of an account, with its author and time."""
 
     words: str
     by: str
@@ -68,84 +85,129 @@ class AccountChange:
 
 
 def account_changes(people: Collection[int]) -> Mapping[int, Sequence[AccountChange]]:
-    """Return the changes of addresses and passwords of these people in the last days, latest first."""
+    """Return recent changes of these people's addresses and passwords, latest first."""
     changes: dict[int, list[AccountChange]] = {}
     if not people:
         return changes
-    entries = AuditEntry.objects.filter(event__in=ACCOUNT_EVENTS, at__gte=timezone.now() - LOOK_BACK).order_by("-pk")
+    entries = AuditEntry.objects.filter(
+        event__in=ACCOUNT_EVENTS, at__gte=timezone.now() - LOOK_BACK
+    ).order_by("-pk")
     for entry in entries[:MAX_LOOKED_AT]:
         data = entry.data
-        person = data.get("row_id") if data.get("model") == "auth.user" else data.get("user_id")
-        if isinstance(person, int) and person in people and (words := _account_change(entry.event, data)):
-            changes.setdefault(person, []).append(AccountChange(words, entry.actor_name, entry.at))
+        person = (
+            data.get("row_id")
+            if data.get("model") == "auth.user"
+            else data.get("user_id")
+        )
+        if (
+            isinstance(person, int)
+            and person in people
+            and (words := _account_change(entry.event, data))
+        ):
+            changes.setdefault(person, []).append(
+                AccountChange(words, entry.actor_name, entry.at)
+            )
     return changes
 
 
 def _account_change(event: str, data: Mapping[str, Any]) -> str:
-    """Return what an entry says of the address or the password of an account, in words; empty if nothing."""
-    change, before, after = data.get("change"), data.get("before") or {}, data.get("after") or {}
+    """Return the text of an entry about an account's address or password; empty for other entries."""
+    change = data.get("change")
+    before = data.get("before") or {}
+    after = data.get("after") or {}
     if event == "admin.changed":
         fields = ", ".join(map(str, data.get("fields", ())))
-        return _("Changed in the admin: %(fields)s") % {"fields": visible(fields)} if fields else ""
+        return (
+            _("Changed in the admin: %(fields)s") % {"fields": visible(fields)}
+            if fields
+            else ""
+        )
     if event == "person.invited":
-        return _("Invitation link made") if str(change).startswith("invited") and not data.get("mailed") else ""
-    if change == "password_link" or (change == "confirmed" and data.get("of") == "password_link"):
+        return (
+            _("Invitation link made")
+            if str(change).startswith("invited") and not data.get("mailed")
+            else ""
+        )
+    if change == "password_link" or (
+        change == "confirmed" and data.get("of") == "password_link"
+    ):
         return _("Password link made")
-    address = data.get("value") if change == "confirmed" and data.get("of") == "email" else after.get("email")
+    address = (
+        data.get("value")
+        if change == "confirmed" and data.get("of") == "email"
+        else after.get("email")
+    )
     if address is None or address == before.get("email"):
         return ""
-    return _("Email address changed to %(address)s") % {"address": visible(str(address)) or _("none")}
+    return _("Email address changed to %(address)s") % {
+        "address": visible(str(address)) or _("none")
+    }
 
 
 def names_of_roles(names: Sequence[str]) -> str:
-    """Return the labels of roles, for people."""
+    """Return the labels of roles."""
     return ", ".join(str(RoleName(name).label) for name in names)
 
 
 def names_of_rights(names: Sequence[str]) -> str:
-    """Return the labels of additional rights, for people."""
+    """Return the labels of additional rights."""
     return ", ".join(str(Right(name).label) for name in names)
 
 
 def roles_of(person: User) -> list[str]:
-    """Return the names of the roles of a person, as they are stored."""
-    return list(Role.objects.filter(group__user=person).order_by("name").values_list("name", flat=True))
+    """Return the stored names of a person's roles."""
+    return list(
+        Role.objects.filter(group__user=person)
+        .order_by("name")
+        .values_list("name", flat=True)
+    )
 
 
 def rights_of(person: User) -> list[str]:
-    """Return the additional rights that a person has themselves."""
-    held = person.user_permissions.filter(content_type__app_label="approvals", codename__in=Right.values)
+    """Return the additional rights that a person holds directly."""
+    held = person.user_permissions.filter(
+        content_type__app_label="approvals", codename__in=Right.values
+    )
     return sorted(held.values_list("codename", flat=True))
 
 
 def rights_through_teams(person: User) -> list[str]:
-    """Return the labels of the additional rights that the groups of a person give them."""
-    held = Permission.objects.filter(group__user=person, content_type__app_label="approvals", codename__in=Right.values)
-    return [str(Right(name).label) for name in sorted(set(held.values_list("codename", flat=True)))]
+    """Return the labels of additional rights that a person has through groups."""
+    held = Permission.objects.filter(
+        group__user=person,
+        content_type__app_label="approvals",
+        codename__in=Right.values,
+    )
+    return [
+        str(Right(name).label)
+        for name in sorted(set(held.values_list("codename", flat=True)))
+    ]
 
 
 def other_permissions_of(person: User) -> list[str]:
-    """Return the names of the permissions that a person has themselves and that their page cannot change."""
+    """Return the names of directly held permissions that the person's page cannot change."""
     rights = Q(content_type__app_label="approvals", codename__in=Right.values)
-    return sorted(person.user_permissions.exclude(rights).values_list("name", flat=True))
+    return sorted(
+        person.user_permissions.exclude(rights).values_list("name", flat=True)
+    )
 
 
 def roles_by_group() -> dict[int, str]:
-    """Return the labels of the roles by the id of their group."""
+    """Return the labels of roles by group id."""
     return {role.group_id: str(role) for role in Role.objects.all()}
 
 
 def teams() -> QuerySet[Group]:
-    """Return the groups that are no role."""
+    """Return the groups that are not roles."""
     return Group.objects.filter(role=None)
 
 
 def teams_with_sizes() -> QuerySet[Group]:
-    """Return the teams by name, each with its number of people as `size`."""
+    """Return the teams by name, each annotated with its number of people as `size`."""
     return teams().annotate(size=Count("user")).order_by("name")
 
 
 def other_deciders_exist(person_id: int) -> bool:
-    """Return whether someone other than this person may decide."""
+    """Return whether anyone but this person may decide."""
     decide = holds(DECIDE, "pk")
     return User.objects.filter(decide, is_active=True).exclude(pk=person_id).exists()

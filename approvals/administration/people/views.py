@@ -1,6 +1,8 @@
-"""People and teams, and how people get in: invitations, and links that set a password."""
+"""People, teams, invitations, and links that set a password."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -14,14 +16,25 @@ from django.views.decorators.http import require_http_methods, require_POST
 from approvals.access import permissions
 from approvals.access.standing import standing_of
 from approvals.actions.changes import OF_PEOPLE
-from approvals.administration.changeable import is_beyond_administrators, waits_for_second
+from approvals.administration.changeable import (
+    is_beyond_administrators,
+    waits_for_second,
+)
 from approvals.administration.changes.queries import pending_changes
-from approvals.administration.changes.views import password_link, say_saved, say_that_it_waits
+from approvals.administration.changes.views import (
+    password_link,
+    say_saved,
+    say_that_it_waits,
+)
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.people import actions
 from approvals.administration.people.forms import NewPersonForm, PersonForm, TeamForm
-from approvals.administration.people.invitations import VALID_FOR, invitation_link, mail_invitation
+from approvals.administration.people.invitations import (
+    VALID_FOR,
+    invitation_link,
+    mail_invitation,
+)
 from approvals.administration.people.queries import (
     other_permissions_of,
     rights_of,
@@ -37,7 +50,7 @@ from approvals.http import SignedIn
 from approvals.models import Invitation
 from approvals.models.keys import ApiKey
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
-from approvals.queries.policy.ruling import rules_naming
+from approvals.queries.policy.rules.policy_versions import rules_naming
 from approvals.text.text import visible
 
 MAX_SEARCH = 150
@@ -47,19 +60,27 @@ MAX_SEARCH = 150
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: SignedIn) -> HttpResponse:
     """The list of people, and the form for a new one."""
-    form = NewPersonForm(request.POST if request.method == "POST" else None, initial={"roles": [RoleName.REQUESTER]})
+    form = NewPersonForm(
+        request.POST if request.method == "POST" else None,
+        initial={"roles": [RoleName.REQUESTER]},
+    )
     if form.is_bound and form.is_valid():
         fields = form.cleaned_data
         try:
             person = actions.add_person(
-                username=fields["username"], email=fields["email"], roles=fields["roles"], by=request.user
+                username=fields["username"],
+                email=fields["email"],
+                roles=fields["roles"],
+                by=request.user,
             )
         except Refusal as refusal:
             refuse(form, refusal)
         else:
             return send_invitation(request, person.pk)
     search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
-    rows, more = people_by_name(search=search, after=request.GET.get("after", "").replace("\0", "")[:MAX_SEARCH])
+    rows, more = people_by_name(
+        search=search, after=request.GET.get("after", "").replace("\0", "")[:MAX_SEARCH]
+    )
     context = {
         "form": form,
         "rows": rows,
@@ -72,7 +93,12 @@ def people(request: SignedIn) -> HttpResponse:
         "roles": [(name.label, ROLE_DESCRIPTIONS[name]) for name in RoleName],
         "here": "people",
     }
-    return render(request, "approvals/administration/people/people.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/people/people.html",
+        context,
+        status=status_of(form),
+    )
 
 
 @administrators_only
@@ -81,12 +107,22 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
     """One person: mail address, roles, additional rights and teams."""
     user = User.objects.filter(pk=pk).first()
     if user is None:
-        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
-    own_teams = [str(key) for key in teams().filter(user=user).values_list("pk", flat=True)]
-    initial = {"email": user.email, "roles": roles_of(user), "rights": rights_of(user), "teams": own_teams}
-    form = PersonForm(request.POST if request.method == "POST" else None, initial=initial)
-    # No one changes their own roles and rights.
-    form.fields["roles"].disabled = form.fields["rights"].disabled = user.pk == request.user.pk
+        raise NotFound(
+            _("Page not found. It may not exist, or you may not have access.")
+        )
+    own_teams = teams().filter(user=user).values_list("pk", flat=True)
+    initial = {
+        "email": user.email,
+        "roles": roles_of(user),
+        "rights": rights_of(user),
+        "teams": [str(key) for key in own_teams],
+    }
+    data = request.POST if request.method == "POST" else None
+    form = PersonForm(data, initial=initial)
+    # People cannot change their own roles and rights.
+    own = user.pk == request.user.pk
+    form.fields["roles"].disabled = own
+    form.fields["rights"].disabled = own
     if form.is_bound and form.is_valid():
         fields = form.cleaned_data
         try:
@@ -103,25 +139,33 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         else:
             say_saved(request, waits=bool(waiting))
             return redirect("approvals:person", pk)
+    context = _shown_person(request.user, user) | {"form": form, "here": "people"}
+    return render(
+        request,
+        "approvals/administration/people/person.html",
+        context,
+        status=status_of(form),
+    )
+
+
+def _shown_person(viewer: User, user: User) -> dict[str, Any]:
+    """Return what the page of a person shows beside the form."""
     standing = standing_of(user)
-    context = {
+    return {
         "person": user,
-        "form": form,
         "own": other_permissions_of(user),
         "team_rights": rights_through_teams(user),
         "keys": ApiKey.objects.filter(user=user, revoked_at=None).count(),
         "invitation": Invitation.objects.filter(person=user).first(),
         "mail": settings.HITL_MAIL and user.email,
-        "changeable": request.user.is_superuser or not is_beyond_administrators(user),
-        "waiting": pending_changes(request.user, person=user),
+        "changeable": viewer.is_superuser or not is_beyond_administrators(user),
+        "waiting": pending_changes(viewer, person=user),
         "scopes": scopes_of_person(user),
         "ruled": rules_naming(user),
         "limited": standing.is_limited,
         "decides": permissions.decides_some(standing),
         "sees": permissions.sees_more_than_own(standing),
-        "here": "people",
     }
-    return render(request, "approvals/administration/people/person.html", context, status=status_of(form))
 
 
 @administrators_only
@@ -152,13 +196,15 @@ def change_team(request: SignedIn, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def activate(request: SignedIn, pk: int) -> HttpResponse:
-    """Deactivate a person, or activate them again."""
+    """Deactivate or reactivate a person."""
     active = request.POST.get("active") == "yes"
     user = actions.set_active(pk, active=active, by=request.user)
     if active:
         message = _("%(name)s is active again.")
     else:
-        message = _("%(name)s is deactivated. All sessions have ended, and all API keys are revoked.")
+        message = _(
+            "%(name)s is deactivated. All sessions have ended, and all API keys are revoked."
+        )
     messages.success(request, message % {"name": user.get_username()})
     return redirect("approvals:person", pk)
 
@@ -166,7 +212,7 @@ def activate(request: SignedIn, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def new_link(request: SignedIn, pk: int) -> HttpResponse:
-    """Show a link with which a person sets a password, or let it wait for another administrator."""
+    """Show a link that sets the person's password, or request it from another administrator."""
     if actions.allow_password_link(pk, by=request.user) is not None:
         say_that_it_waits(request)
         return redirect("approvals:person", pk)
@@ -176,7 +222,7 @@ def new_link(request: SignedIn, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def invite(request: SignedIn, pk: int) -> HttpResponse:
-    """Invite a person who has no password yet, once more if they were invited already; or cancel the invitation."""
+    """Invite a person without a password, for the first time or again, or cancel their invitation."""
     if request.POST.get("do") != "withdraw":
         return send_invitation(request, pk)
     user = actions.withdraw_invitation(pk, by=request.user)
@@ -186,9 +232,11 @@ def invite(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def send_invitation(request: SignedIn, pk: int) -> HttpResponse:
-    """Mail an invitation; show its link instead if no mail can be sent."""
+    """Mail an invitation, or show its link if mail is not available."""
     address = User.objects.filter(pk=pk).values_list("email", flat=True).first()
-    made = actions.invite_person(pk, mailed=bool(settings.HITL_MAIL and address), by=request.user)
+    made = actions.invite_person(
+        pk, mailed=bool(settings.HITL_MAIL and address), by=request.user
+    )
     if not isinstance(made, Invitation):
         say_that_it_waits(request)
         return redirect("approvals:person", pk)
@@ -197,7 +245,9 @@ def send_invitation(request: SignedIn, pk: int) -> HttpResponse:
         messages.success(request, message % {"address": visible(made.person.email)})
         return redirect("approvals:people")
     if made.mailed and waits_for_second(made.person, request.standing):
-        message = _("The mail server did not accept the invitation. Check the mail settings and send it again.")
+        message = _(
+            "The mail server did not accept the invitation. Check the mail settings and send it again."
+        )
         messages.error(request, message)
         return redirect("approvals:person", pk)
     context = {

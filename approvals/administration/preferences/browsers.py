@@ -1,10 +1,10 @@
-"""Name the browser and the system behind a User-Agent header, as far as a person can recognize their own device by it."""
+"""Name the browser and system of a User-Agent header, so that people can recognize their devices."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-#: The first that occurs counts: Edge also says Chrome, and Chrome also says Safari.
+#: The first match counts: Edge also says Chrome, and Chrome also says Safari.
 BROWSERS = {
     "Edg/": "Edge",
     "OPR/": "Opera",
@@ -24,7 +24,13 @@ SYSTEMS = {
 
 
 def describe_browser(text: str) -> str:
-    """Return “Firefox on Linux” or alike."""
-    browser = next((name for mark, name in BROWSERS.items() if mark in text), _("Unknown browser"))
+    """Return a name such as “Firefox on Linux”."""
+    browser = next(
+        (name for mark, name in BROWSERS.items() if mark in text), _("Unknown browser")
+    )
     system = next((name for mark, name in SYSTEMS.items() if mark in text), "")
-    return _("%(browser)s on %(system)s") % {"browser": browser, "system": system} if system else browser
+    return (
+        _("%(browser)s on %(system)s") % {"browser": browser, "system": system}
+        if system
+        else browser
+    )

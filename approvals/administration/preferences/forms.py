@@ -1,4 +1,4 @@
-"""The forms of what people choose for themselves."""
+"""Forms of personal preferences."""
 
 from __future__ import annotations
 
@@ -15,28 +15,33 @@ from django.utils.translation import gettext_lazy as _
 from approvals.access.usernames import MAX_DISPLAY_NAME, clean_display_name
 from approvals.forms.number_fields import WholeNumberField
 from approvals.models.preferences import MAX_HOLD, Preferences
-from approvals.queries.languages import name_of_language
+from approvals.queries.preferences import name_of_language
 
 #: The largest daily budget.
 MOST_A_DAY = 10_000
 
 
 def zone_choices() -> list[tuple[str, str]]:
-    """Return the time zones, without those that have the sign of their offset the other way round."""
-    names = [name for name in sorted(available_timezones()) if not name.startswith("Etc/")]
+    """Return the time zones, without the Etc/ zones, whose offsets have an inverted sign."""
+    names = [
+        name for name in sorted(available_timezones()) if not name.startswith("Etc/")
+    ]
     own = gettext("As this installation (%(zone)s)") % {"zone": settings.TIME_ZONE}
     return [("", own), *((name, name) for name in names)]
 
 
 def language_choices() -> list[tuple[str, str]]:
-    """Return the languages that can be chosen, each under its own name."""
+    """Return the available languages, each under its own name."""
     own = name_of_language(settings.LANGUAGE_CODE)
     others = [(code, name_of_language(code)) for code in settings.HITL_LANGUAGES]
-    return [("", gettext("As this installation (%(language)s)") % {"language": own}), *others]
+    return [
+        ("", gettext("As this installation (%(language)s)") % {"language": own}),
+        *others,
+    ]
 
 
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
-    """How pages look and work."""
+    """Display and behavior of pages."""
 
     hold_seconds = WholeNumberField(
         label=_("Hold my decisions for (seconds)"),
@@ -47,7 +52,9 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
         ),
     )
 
-    language = forms.ChoiceField(label=_("Language"), required=False, choices=language_choices)
+    language = forms.ChoiceField(
+        label=_("Language"), required=False, choices=language_choices
+    )
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         required=False,
@@ -57,7 +64,16 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
 
     class Meta:
         model = Preferences
-        fields = ("language", "time_zone", "theme", "density", "split", "open_next", "shortcuts", "hold_seconds")
+        fields = (
+            "language",
+            "time_zone",
+            "theme",
+            "density",
+            "split",
+            "open_next",
+            "shortcuts",
+            "hold_seconds",
+        )
         widgets: ClassVar = {"theme": forms.RadioSelect, "density": forms.RadioSelect}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -67,14 +83,16 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
 
 
 class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
-    """How many decisions a day someone wants to make at most."""
+    """A person's maximum of decisions per day."""
 
     daily_budget = WholeNumberField(
         label=_("Decisions a day"),
         required=False,
         min_value=1,
         max_value=MOST_A_DAY,
-        help_text=_("Shown in your Inbox as “38 of your 50 today”. Nothing is blocked. Leave it empty for none."),
+        help_text=_(
+            "Shown in your Inbox as “38 of your 50 today”. Nothing is blocked. Leave it empty for none."
+        ),
     )
 
     class Meta:
@@ -83,13 +101,15 @@ class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the t
 
 
 class DisplayNameForm(forms.Form):
-    """How a person wants to be shown."""
+    """A person's display name."""
 
     display_name = forms.CharField(
         label=_("Display name"),
         required=False,
         max_length=MAX_DISPLAY_NAME,
-        help_text=_("Shown with your username beside it. Leave it empty to be shown by your username."),
+        help_text=_(
+            "Shown with your username beside it. Leave it empty to be shown by your username."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
 
@@ -98,12 +118,14 @@ class DisplayNameForm(forms.Form):
 
 
 class AddressForm(forms.Form):
-    """A new email address, with the password of the person who asks for it."""
+    """A new email address, confirmed with the user's password."""
 
     email = forms.EmailField(
         label=_("New email address"),
         max_length=254,
-        help_text=_("You get a link there, with which you confirm it. Until then, nothing changes."),
+        help_text=_(
+            "You get a link there, with which you confirm it. Until then, nothing changes."
+        ),
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
     password = forms.CharField(
@@ -131,17 +153,22 @@ class AddressForm(forms.Form):
 
 
 class QuietHoursForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
-    """When messages wait."""
+    """A person's quiet hours."""
 
     class Meta:
         model = Preferences
         fields = ("quiet_from", "quiet_until")
         widgets: ClassVar = {
-            name: forms.TimeInput(attrs={"type": "time"}, format="%H:%M") for name in ("quiet_from", "quiet_until")
+            name: forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
+            for name in ("quiet_from", "quiet_until")
         }
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if (cleaned.get("quiet_from") is None) != (cleaned.get("quiet_until") is None) and not self.errors:
-            raise ValidationError(_("Enter both times, or clear both to have no quiet hours."))
+        if (cleaned.get("quiet_from") is None) != (
+            cleaned.get("quiet_until") is None
+        ) and not self.errors:
+            raise ValidationError(
+                _("Enter both times, or clear both to have no quiet hours.")
+            )
         return cleaned

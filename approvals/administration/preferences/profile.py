@@ -11,19 +11,22 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access.rate_limits import Limit
 from approvals.administration.forms import status_of
 from approvals.administration.people.queries import roles_of, teams
 from approvals.administration.preferences import actions
 from approvals.administration.preferences.forms import AddressForm, DisplayNameForm
-from approvals.administration.preferences.own_address import address_in, may_change_address
+from approvals.administration.preferences.own_address import (
+    address_in,
+    may_change_address,
+)
 from approvals.exceptions import NotAllowed
-from approvals.http import SignedIn, refusals_as_pages
+from approvals.http import SignedIn, refusals_as_pages, require_safe_or_POST
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 
-#: Tries of the current password, each of which may send two mails.
+#: Attempts at the current password, each of which may send two mails.
 TRIES_A_MINUTE = 5
 _tries = Limit()
 
@@ -35,7 +38,7 @@ def profile(request: SignedIn) -> HttpResponse:
 
 @require_POST
 def display_name(request: SignedIn) -> HttpResponse:
-    """Store how a person wants to be shown."""
+    """Store a person's display name."""
     form = DisplayNameForm(request.POST)
     if form.is_valid():
         try:
@@ -52,9 +55,11 @@ def display_name(request: SignedIn) -> HttpResponse:
 @require_POST
 @refusals_as_pages
 def change_address(request: SignedIn) -> HttpResponse:
-    """Mail a link to a new address. Nothing changes until it is used."""
+    """Mail a link to a new address. Nothing changes until the link is used."""
     if not may_change_address(request.user):
-        raise NotAllowed(_("You cannot change your email address yourself. Ask an administrator."))
+        raise NotAllowed(
+            _("You cannot change your email address yourself. Ask an administrator.")
+        )
     _tries.count(str(request.user.pk), TRIES_A_MINUTE)
     form = AddressForm(request.POST, person=request.user)
     if not form.is_valid():
@@ -66,13 +71,15 @@ def change_address(request: SignedIn) -> HttpResponse:
     return redirect("approvals:settings")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 @refusals_as_pages
 def confirm_address(request: SignedIn, token: str) -> HttpResponse:
-    """Show what a link confirms. Opening it changes nothing: programs that scan mails open links too."""
+    """Show the address that a link confirms. Opening it changes nothing, because mail scanners open links too."""
     if request.method == "POST":
         address = actions.confirm_address(request.user, token)
-        messages.success(request, _("Your email address is now %(address)s.") % {"address": address})
+        messages.success(
+            request, _("Your email address is now %(address)s.") % {"address": address}
+        )
         return redirect("approvals:settings")
     context = {"address": address_in(token, request.user), "here": "profile"}
     return render(request, "approvals/administration/preferences/address.html", context)
@@ -80,7 +87,10 @@ def confirm_address(request: SignedIn, token: str) -> HttpResponse:
 
 def _page(request: SignedIn, *, status: int = 200, **forms: Any) -> HttpResponse:
     person = request.user
-    roles = [(RoleName(name).label, ROLE_DESCRIPTIONS[RoleName(name)]) for name in roles_of(person)]
+    roles = [
+        (RoleName(name).label, ROLE_DESCRIPTIONS[RoleName(name)])
+        for name in roles_of(person)
+    ]
     names = teams().filter(user=person).order_by("name").values_list("name", flat=True)
     context = {
         "roles": roles,
@@ -88,6 +98,13 @@ def _page(request: SignedIn, *, status: int = 200, **forms: Any) -> HttpResponse
         "mail": settings.HITL_MAIL,
         "here": "profile",
         "name_form": DisplayNameForm(initial={"display_name": person.first_name}),
-        "address_form": AddressForm(person=person) if may_change_address(person) else None,
+        "address_form": AddressForm(person=person)
+        if may_change_address(person)
+        else None,
     }
-    return render(request, "approvals/administration/preferences/profile.html", context | forms, status=status)
+    return render(
+        request,
+        "approvals/administration/preferences/profile.html",
+        context | forms,
+        status=status,
+    )

@@ -10,16 +10,22 @@ from django.utils import timezone
 from approvals.models import PushSubscription
 from approvals.models.people import PersonSession
 
-#: So many sessions are shown.
+#: Maximum number of sessions shown.
 PAGE = 50
 
 
 def sessions_of(person: User) -> list[PersonSession]:
     """Return a person's sessions that have not ended, newest first."""
-    stored = Session.objects.filter(pk=OuterRef("session_key"), expire_date__gt=timezone.now())
-    return list(PersonSession.objects.filter(Exists(stored), person=person).order_by("-started_at", "-pk")[:PAGE])
+    stored = Session.objects.filter(
+        pk=OuterRef("session_key"), expire_date__gt=timezone.now()
+    )
+    return list(
+        PersonSession.objects.filter(Exists(stored), person=person).order_by(
+            "-started_at", "-pk"
+        )[:PAGE]
+    )
 
 
 def subscriptions_of(person: User) -> QuerySet[PushSubscription]:
-    """Return the browsers that this person is notified on, newest first."""
+    """Return this person's subscribed browsers, newest first."""
     return PushSubscription.objects.filter(person=person).order_by("-pk")

@@ -1,0 +1,1 @@
+"""Administration of the policy: rules, versions, replays of drafts, and confirmation."""

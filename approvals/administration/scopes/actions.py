@@ -1,4 +1,4 @@
-"""Make, change and delete approver scopes, on record."""
+"""Create, change and delete approver scopes, on record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.logins import SUBJECT
-from approvals.actions.policy.scoping import LOCK
+from approvals.actions.policy.scope_index import LOCK
 from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.changeable import lock_people
 from approvals.db.transactions import lock_name
@@ -23,14 +23,14 @@ from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApproverScope, PendingChange, ScopeWalk
 from approvals.models.policy.scopes import May
 from approvals.policy.loosening import scope_loosens
-from approvals.queries.policy.givers import powers_of_givers
+from approvals.queries.policy.grants.givers import powers_of_givers
 from approvals.record import audit
 from approvals.states import Door
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScopeTerms:
-    """What a scope says. `match` is a document of `approvals.policy.documents`."""
+    """The terms of a scope. `match` is a document of `approvals.policy.documents`."""
 
     name: str
     match: Mapping[str, Any] = field(default_factory=dict)
@@ -40,15 +40,19 @@ class ScopeTerms:
     teams: Collection[Group] = ()
 
     def names(self, person_id: int) -> bool:
-        """Return whether the scope names the person with this id, or a team of theirs."""
+        """Return whether the scope names this person or a team of theirs."""
         own = any(person.pk == person_id for person in self.people)
-        return own or any(team.user_set.filter(pk=person_id).exists() for team in self.teams)
+        return own or any(
+            team.user_set.filter(pk=person_id).exists() for team in self.teams
+        )
 
 
-def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door) -> ApproverScope | PendingChange:
-    """Make a scope, or change one; with another match, it becomes another scope. NotFound, NotAllowed.
+def store_scope(
+    scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door
+) -> ApproverScope | PendingChange:
+    """Create or change a scope; a changed match makes it a new scope. Raise NotFound or NotAllowed.
 
-    Return the change instead if it loosens and waits for another administrator.
+    Return the pending change instead if it loosens limits and needs another administrator.
     """
     with transaction.atomic():
         standing = lock_people(by)
@@ -60,24 +64,30 @@ def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
             require_other(standing, before, after)
             if loosens:
                 subject = str(scope_id) if scope_id is not None else f"new {terms.name}"
-                return request_change(Kind.SCOPE, after, subject=subject, before=before, by=by, via=via)
+                return request_change(
+                    Kind.SCOPE, after, subject=subject, before=before, by=by, via=via
+                )
         scope = write_scope(scope_id, terms, by=by, via=via)
         if loosens:
             record_alone(Kind.SCOPE, name=terms.name, by=by, via=via)
     return scope
 
 
-def write_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door) -> ApproverScope:
-    """Write a scope, on record. NotFound."""
+def write_scope(
+    scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door
+) -> ApproverScope:
+    """Write a scope, on record. Raise NotFound."""
     stored = None if scope_id is None else _known(scope_id)
     before = None if stored is None else terms_of(stored)
     powers = powers_of_givers()
     if stored is not None and before is not None and before.match != terms.match:
-        # What was compared with the old match says nothing about the new one.
+        # Comparisons with the old match are invalid for the new one.
         stored.delete()
         stored = None
     scope = stored or ApproverScope(match=terms.match)
-    scope.name, scope.may, scope.limit = terms.name, terms.may, terms.limit
+    scope.name = terms.name
+    scope.may = terms.may
+    scope.limit = terms.limit
     scope.save()
     scope.people.set(terms.people)
     scope.teams.set(terms.teams)
@@ -86,12 +96,18 @@ def write_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
     standing_changed(powers)
     event = "scope.created" if before is None else "scope.changed"
     record = {"before": _record(before)} if before is not None else {}
-    audit.record(event, SUBJECT, data={"scope_id": scope.pk, **record, "after": _record(terms)}, actor=by, via=via)
+    audit.record(
+        event,
+        SUBJECT,
+        data={"scope_id": scope.pk, **record, "after": _record(terms)},
+        actor=by,
+        via=via,
+    )
     return scope
 
 
 def delete_scope(scope_id: int, *, by: User, via: Door) -> PendingChange | None:
-    """Delete a scope; return the change if it was the last one, and waits for another administrator. NotFound, NotAllowed."""
+    """Delete a scope, or return a pending change if it is the last one. Raise NotFound or NotAllowed."""
     with transaction.atomic():
         standing = lock_people(by)
         lock_name(LOCK)
@@ -100,29 +116,45 @@ def delete_scope(scope_id: int, *, by: User, via: Door) -> PendingChange | None:
         if needs_second(standing):
             require_other(standing, before, None)
             if loosens:
-                return request_change(Kind.SCOPE, None, subject=str(scope_id), before=before, by=by, via=via)
+                return request_change(
+                    Kind.SCOPE,
+                    None,
+                    subject=str(scope_id),
+                    before=before,
+                    by=by,
+                    via=via,
+                )
         erase_scope(scope_id, by=by, via=via)
         if loosens:
-            record_alone(Kind.SCOPE, name=before["name"] if before else "", by=by, via=via)
+            record_alone(
+                Kind.SCOPE, name=before["name"] if before else "", by=by, via=via
+            )
     return None
 
 
 def erase_scope(scope_id: int, *, by: User, via: Door) -> None:
-    """Erase a scope, on record. NotFound."""
+    """Delete a scope, on record. Raise NotFound."""
     stored = _known(scope_id)
-    terms, powers = terms_of(stored), powers_of_givers()
+    terms = terms_of(stored)
+    powers = powers_of_givers()
     stored.delete()
     standing_changed(powers)
-    audit.record("scope.deleted", SUBJECT, data={"scope_id": scope_id, "before": _record(terms)}, actor=by, via=via)
+    audit.record(
+        "scope.deleted",
+        SUBJECT,
+        data={"scope_id": scope_id, "before": _record(terms)},
+        actor=by,
+        via=via,
+    )
 
 
 def described(scope_id: int | None) -> dict[str, Any] | None:
-    """Return what a scope says, with ids, as it is compared; None for a new one. NotFound."""
+    """Return a scope's terms with ids, in the form that is compared; None for a new scope. Raise NotFound."""
     return None if scope_id is None else _stored(terms_of(_known(scope_id)))
 
 
 def terms_from(stored: Mapping[str, Any]) -> ScopeTerms:
-    """Return the terms whose stored form this is, without people and teams that no longer exist."""
+    """Return the terms in this stored form, without people and teams that no longer exist."""
     people = User.objects.filter(pk__in=stored["people"]).order_by("username")
     teams = Group.objects.filter(pk__in=stored["teams"]).order_by("name")
     return ScopeTerms(**{**stored, "people": list(people), "teams": list(teams)})
@@ -144,7 +176,7 @@ def _others_than(scope_id: int | None) -> bool:
 
 
 def terms_of(scope: ApproverScope) -> ScopeTerms:
-    """Return what a stored scope says, from its people and teams as they were prefetched, if they were."""
+    """Return the terms of a stored scope, using its prefetched people and teams if there are any."""
     return ScopeTerms(
         name=scope.name,
         match=scope.match,
@@ -156,33 +188,46 @@ def terms_of(scope: ApproverScope) -> ScopeTerms:
 
 
 def _known(scope_id: int) -> ApproverScope:
-    scope = ApproverScope.objects.select_for_update(no_key=True).filter(pk=scope_id).first()
+    scope = (
+        ApproverScope.objects.select_for_update(no_key=True).filter(pk=scope_id).first()
+    )
     if scope is None:
         raise NotFound(_("Scope not found. Someone may have deleted it."))
     return scope
 
 
-def require_other(by: Standing, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
-    """Raise NotAllowed if someone who decides changes what they may decide themselves."""
+def require_other(
+    by: Standing, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> None:
+    """Raise NotAllowed if a decider changes the scopes that limit their own decisions."""
     if by.is_superuser or not by.holds(DECIDE) or not ApproverScope.objects.exists():
         return
     if after is None and ApproverScope.objects.count() == 1:
         raise NotAllowed(
-            _("Without the last scope, you could decide everything. Ask an administrator who does not decide.")
+            _(
+                "Without the last scope, you could decide everything. Ask an administrator who does not decide."
+            )
         )
     terms = [terms_from(stored) for stored in (before, after) if stored is not None]
     if any(each.names(by.pk) for each in terms):
-        raise NotAllowed(_("You cannot change your own scopes. Ask another administrator."))
+        raise NotAllowed(
+            _("You cannot change your own scopes. Ask another administrator.")
+        )
     for absent in User.objects.filter(pk__in=by.away_for):
         if any(each.names(absent.pk) for each in terms):
-            message = _("You cannot change scopes of %(name)s while you decide for them. Ask another administrator.")
+            message = _(
+                "You cannot change scopes of %(name)s while you decide for them. Ask another administrator."
+            )
             raise NotAllowed(message % {"name": absent.get_username()})
 
 
 def _begin_walk(scope: ApproverScope) -> None:
-    """Have the requests from before a new scope compared with it."""
+    """Start the comparison of existing requests with a new scope."""
     walk = ScopeWalk.objects.select_for_update().first() or ScopeWalk()
-    walk.upto, walk.created_at, walk.request_id, walk.done = scope.pk, None, None, False
+    walk.upto = scope.pk
+    walk.created_at = None
+    walk.request_id = None
+    walk.done = False
     walk.save()
 
 

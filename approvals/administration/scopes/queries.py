@@ -1,4 +1,4 @@
-"""Approver scopes in words, and what would change if one of them were saved or deleted."""
+"""Approver scopes in words, and a preview of their changes."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from approvals.models.policy.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
 from approvals.policy.words import Names, requests_in_words
-from approvals.queries.policy.scopes import facts_of, scopes_with_members
+from approvals.queries.policy.scopes.matching import facts_of, scopes_with_members
 from approvals.queries.policy.why_not import amount_words, why_unfit
 from approvals.states import ASKS, Control, Kind, Status
 from approvals.text.text import visible
 
-#: How many waiting requests, most urgent first, and how many people a preview compares; how many of each it lists.
-COMPARED, PEOPLE, LISTED = 200, 500, 20
+#: Waiting requests (most urgent first) and people that a preview compares, and how many of each it lists.
+COMPARED = 200
+PEOPLE = 500
+LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeRow:
-    """A scope, and what it says in words."""
+    """A scope and its terms in words."""
 
     scope: ApproverScope
     people: Sequence[str]
     teams: Sequence[str]
     words: str
-    #: The teams through which it names the person whose page this is for; empty if it names them directly.
+    #: Teams through which it names the person of the page; empty if it names them directly.
     through: Sequence[str] = ()
 
 
@@ -45,17 +47,23 @@ def scopes() -> list[ScopeRow]:
 
 
 def scopes_of_person(person: User) -> list[ScopeRow]:
-    """Return the scopes that name a person or a team of theirs, by name."""
+    """Return the scopes that name a person or one of their teams, by name."""
     own = set(person.groups.values_list("name", flat=True))
-    rows = [row for row in scopes() if person.get_username() in row.people or own & set(row.teams)]
+    rows = [
+        row
+        for row in scopes()
+        if person.get_username() in row.people or own & set(row.teams)
+    ]
     return [
-        row if person.get_username() in row.people else replace(row, through=sorted(own & set(row.teams)))
+        row
+        if person.get_username() in row.people
+        else replace(row, through=sorted(own & set(row.teams)))
         for row in rows
     ]
 
 
 def scopes_of_tool(tool: str) -> list[ScopeRow]:
-    """Return the scopes that can fit requests of a tool, by name."""
+    """Return the scopes that can match requests of a tool, by name."""
     facts = Facts(tool=tool, server=server_of(tool))
 
     def may_fit(match: Match) -> bool:
@@ -67,36 +75,52 @@ def scopes_of_tool(tool: str) -> list[ScopeRow]:
 def _row(scope: ApproverScope) -> ScopeRow:
     people = [person.get_username() for person in scope.people.all()]
     teams = [team.name for team in scope.teams.all()]
-    return ScopeRow(scope, people, teams, words_of(scope.may, scope.limit, match_from(scope.match)))
+    return ScopeRow(
+        scope, people, teams, words_of(scope.may, scope.limit, match_from(scope.match))
+    )
 
 
 def words_of(may: str, limit: float | None, match: Match) -> str:
-    """Return what a scope allows, in a sentence."""
+    """Return the rights that a scope gives, as a sentence."""
     sentences = {
         May.SEE: _("May see %(requests)s."),
-        May.ANSWER: _("May see %(requests)s, and answer questions and forms among them."),
+        May.ANSWER: _(
+            "May see %(requests)s, and answer questions and forms among them."
+        ),
         May.DECIDE: _("May see, answer and decide %(requests)s."),
     }
-    people = User.objects.filter(pk__in=match.requesters).values_list("pk", "username") if match.requesters else ()
-    text = sentences[May(may)] % {"requests": requests_in_words(match, Names(people=dict(people)))}
+    people = (
+        User.objects.filter(pk__in=match.requesters).values_list("pk", "username")
+        if match.requesters
+        else ()
+    )
+    text = sentences[May(may)] % {
+        "requests": requests_in_words(match, Names(people=dict(people)))
+    }
     if limit is not None and may == May.DECIDE:
-        text += " " + _("Approvals only up to an amount of %(limit)s.") % {"limit": amount_words(limit)}
+        text += " " + _("Approvals only up to an amount of %(limit)s.") % {
+            "limit": amount_words(limit)
+        }
     return text
 
 
 def names_of_requesters(ids: Sequence[int]) -> list[str]:
-    """Return usernames by name; someone who was removed by their number, which no username can look like."""
-    names = dict(User.objects.filter(pk__in=ids).order_by("username").values_list("pk", "username"))
+    """Return usernames sorted by name; removed people appear as `#id`, which is not a valid username."""
+    names = dict(
+        User.objects.filter(pk__in=ids)
+        .order_by("username")
+        .values_list("pk", "username")
+    )
     return [*names.values(), *(f"#{number}" for number in ids if number not in names)]
 
 
 def removed_requester(name: str) -> int | None:
-    """Return the number of someone who was removed, as `names_of_requesters` writes it; None for a username."""
+    """Return the id in a removed person's `#id`; None for a username."""
     return number_from(name.removeprefix("#")) if name.startswith("#") else None
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScopeEffect:
     """How many of the compared requests a person sees and may decide, before and after."""
 
     name: str
@@ -113,25 +137,25 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Undecidable:
-    """A waiting request that no one but superusers could decide, and why the scope that is changed does not help."""
+class UndecidableRequest:
+    """A waiting request that only superusers could decide, and why the changed scope does not help."""
 
     request: ApprovalRequest
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
-    """Who gains and who loses, over the waiting requests that were compared, and which of these no one could decide.
+class ScopePreview:
+    """People who gain or lose access to the compared waiting requests, and the requests left without a decider.
 
-    `warning` says what no one could decide from then on, also if nothing waits.
+    `warning` names future requests without a decider, even if none are waiting.
     """
 
     compared: int
-    changes: Sequence[Change]
-    undecidable: Sequence[Undecidable]
+    changes: Sequence[ScopeEffect]
+    undecidable: Sequence[UndecidableRequest]
     warning: str
-    #: Whether the first scope comes, or the last one goes.
+    #: Whether the first scope is added or the last one removed.
     first: bool
     last: bool
 
@@ -151,8 +175,8 @@ class _Holder:
     unlimited: bool
 
 
-def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
-    """Return what would change if a scope were stored with these terms, or deleted without any."""
+def preview(scope_id: int | None, terms: ScopeTerms | None) -> ScopePreview:
+    """Return the effect of storing these terms in a scope, or of deleting it if `terms` is None."""
     stored = list(scopes_with_members().prefetch_related("teams__user_set"))
     before = [_rule(terms_of(scope), scope.pk) for scope in stored]
     after = [rule for rule in before if rule.term.scope != scope_id]
@@ -160,9 +184,10 @@ def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
         after.append(_rule(terms, 0))
     requests = list(_waiting())
     holders = _holders()
-    then, now = _reached(before, requests, holders), _reached(after, requests, holders)
+    then = _reached(before, requests, holders)
+    now = _reached(after, requests, holders)
     changes = [
-        Change(
+        ScopeEffect(
             holder.name,
             (len(then[holder.pk][0]), len(now[holder.pk][0])),
             (len(then[holder.pk][1]), len(now[holder.pk][1])),
@@ -171,15 +196,27 @@ def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
     ]
     decidable = set[int]().union(*(decided for _seen, decided in now.values()))
     left = [
-        request for place, request in enumerate(requests) if place not in decidable and not _decided_by_asker(request)
+        request
+        for place, request in enumerate(requests)
+        if place not in decidable and not _decided_by_asker(request)
     ]
-    undecidable = [Undecidable(request, _why(request, terms) if terms else "") for request in left[:LISTED]]
+    undecidable = [
+        UndecidableRequest(request, _why(request, terms) if terms else "")
+        for request in left[:LISTED]
+    ]
     shown = [change for change in changes if change.gains or change.loses]
-    return Preview(len(requests), shown[: 2 * LISTED], undecidable, _warning(after, holders), not before, not after)
+    return ScopePreview(
+        len(requests),
+        shown[: 2 * LISTED],
+        undecidable,
+        _warning(after, holders),
+        not before,
+        not after,
+    )
 
 
 def _why(request: ApprovalRequest, terms: ScopeTerms) -> str:
-    """Return why a scope with these terms lets no one decide a request."""
+    """Return why no one could decide a request through a scope with these terms."""
     if unfit := why_unfit(terms.name, match_from(terms.match), facts_of(request)):
         return unfit
     term = Term(terms.may, terms.limit, 0)
@@ -193,34 +230,55 @@ def _why(request: ApprovalRequest, terms: ScopeTerms) -> str:
 
 
 def _warning(rules: Sequence[_Rule], holders: Sequence[_Holder]) -> str:
-    """Return what no one but superusers could decide with these scopes; empty if someone decides everything that fits."""
-    if any(holder.decides and (holder.unlimited or not rules) for holder in holders) or len(holders) == PEOPLE:
+    """Return a warning about requests that only superusers could decide under these scopes; empty if there are none."""
+    if (
+        any(holder.decides and (holder.unlimited or not rules) for holder in holders)
+        or len(holders) == PEOPLE
+    ):
         return ""
     deciders = {holder.pk for holder in holders if holder.decides}
-    limits = [rule.term.limit for rule in rules if rule.term.may == May.DECIDE and rule.members & deciders]
+    limits = [
+        rule.term.limit
+        for rule in rules
+        if rule.term.may == May.DECIDE and rule.members & deciders
+    ]
     if not limits:
-        return _("No one but superusers could decide approvals: no scope lets anyone decide whose role allows it.")
-    most = None if None in limits else max(limit for limit in limits if limit is not None)
+        return _(
+            "No one but superusers could decide approvals: no scope lets anyone decide whose role allows it."
+        )
+    most = (
+        None if None in limits else max(limit for limit in limits if limit is not None)
+    )
     if most is None:
         return ""
-    return _("No one but superusers could decide approvals above %(limit)s, or without an amount.") % {
-        "limit": amount_words(most)
-    }
+    return _(
+        "No one but superusers could decide approvals above %(limit)s, or without an amount."
+    ) % {"limit": amount_words(most)}
 
 
 def _decided_by_asker(request: ApprovalRequest) -> bool:
-    return request.kind in ASKS or (request.control == Control.CONFIRM and request.kind == Kind.APPROVAL)
+    return request.kind in ASKS or (
+        request.control == Control.CONFIRM and request.kind == Kind.APPROVAL
+    )
 
 
 def _waiting() -> QuerySet[ApprovalRequest]:
-    waiting = ApprovalRequest.objects.filter(status=Status.PENDING).select_related("workflow")
-    return waiting.order_by("urgency", "created_at", "id").defer("said_before", "context", "message")[:COMPARED]
+    waiting = ApprovalRequest.objects.filter(status=Status.PENDING).select_related(
+        "workflow"
+    )
+    return waiting.order_by("urgency", "created_at", "id").defer(
+        "said_before", "context", "message"
+    )[:COMPARED]
 
 
 def _holders() -> list[_Holder]:
-    """Return who may see or decide all requests, as far as scopes do not limit them; superusers are not limited."""
-    people = User.objects.filter(holds(DECIDE, "pk") | holds(VIEW, "pk"), is_active=True, is_superuser=False)
-    rows = people.annotate(decides=holds(DECIDE, "pk"), ignores=holds(IGNORE_SCOPES, "pk")).order_by("username")
+    """Return the people with a right to see or decide requests, apart from scopes; superusers are not limited."""
+    people = User.objects.filter(
+        holds(DECIDE, "pk") | holds(VIEW, "pk"), is_active=True, is_superuser=False
+    )
+    rows = people.annotate(
+        decides=holds(DECIDE, "pk"), ignores=holds(IGNORE_SCOPES, "pk")
+    ).order_by("username")
     names = ("pk", "username", "decides", "ignores")
     return [_Holder(*row) for row in rows.values_list(*names)[:PEOPLE]]
 
@@ -229,19 +287,27 @@ def _rule(terms: ScopeTerms, pk: int) -> _Rule:
     members = {person.pk for person in terms.people}
     for team in terms.teams:
         members |= {person.pk for person in team.user_set.all()}
-    return _Rule(match_from(terms.match), Term(terms.may, terms.limit, pk), frozenset(members))
+    return _Rule(
+        match_from(terms.match), Term(terms.may, terms.limit, pk), frozenset(members)
+    )
 
 
 def _reached(
-    rules: Sequence[_Rule], requests: Sequence[ApprovalRequest], holders: Sequence[_Holder]
+    rules: Sequence[_Rule],
+    requests: Sequence[ApprovalRequest],
+    holders: Sequence[_Holder],
 ) -> Mapping[int, tuple[set[int], set[int]]]:
-    """Return which of the requests, by their place, each holder sees and may decide."""
-    reached: dict[int, tuple[set[int], set[int]]] = {holder.pk: (set(), set()) for holder in holders}
+    """Return the indexes of the requests that each holder sees, and of those they may decide."""
+    reached: dict[int, tuple[set[int], set[int]]] = {
+        holder.pk: (set(), set()) for holder in holders
+    }
     for place, request in enumerate(requests):
         facts = facts_of(request)
         fitting = [rule for rule in rules if rule.match.fits(facts)]
         may = May.ANSWER if request.kind in ASKS else May.DECIDE
-        runs = request.interested if request.control == Control.FOUR_EYES else frozenset()
+        runs = (
+            request.interested if request.control == Control.FOUR_EYES else frozenset()
+        )
         for holder in holders:
             free = holder.unlimited or not rules
             mine = [rule.term for rule in fitting if holder.pk in rule.members]

@@ -1,11 +1,10 @@
-"""Administration of approver scopes. What a change does is shown before it is saved."""
+"""Administration of approver scopes, with a preview of each change."""
 
 from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
@@ -16,13 +15,13 @@ from approvals.administration.scopes import actions, queries
 from approvals.administration.scopes.forms import ScopeForm
 from approvals.db.canonical_json import digest
 from approvals.exceptions import NotAllowed, NotFound
-from approvals.http import SignedIn
+from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import ApproverScope, PendingChange
 from approvals.states import Door
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def scopes(request: SignedIn) -> HttpResponse:
     """The list of scopes, and the form for a new one."""
     form = ScopeForm(request.POST) if request.method == "POST" else ScopeForm()
@@ -33,11 +32,16 @@ def scopes(request: SignedIn) -> HttpResponse:
         "undecidable": queries.preview(None, None).undecidable,
         "waiting": pending_changes(request.user, kinds=[Kind.SCOPE]),
     }
-    return render(request, "approvals/administration/scopes/scopes.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/scopes/scopes.html",
+        context,
+        status=status_of(form),
+    )
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def scope(request: SignedIn, pk: int) -> HttpResponse:
     stored = _stored(pk)
     form = ScopeForm(request.POST) if request.method == "POST" else ScopeForm.of(stored)
@@ -48,21 +52,31 @@ def scope(request: SignedIn, pk: int) -> HttpResponse:
         "pk": pk,
         "waiting": pending_changes(request.user, kinds=[Kind.SCOPE], subject=str(pk)),
     }
-    return render(request, "approvals/administration/scopes/scope.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/scopes/scope.html",
+        context,
+        status=status_of(form),
+    )
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def delete(request: SignedIn, pk: int) -> HttpResponse:
-    """What the deletion of a scope changes, and the button that deletes it."""
-    stored, refusal = _stored(pk), ""
+    """The effect of deleting a scope, and the button that deletes it."""
+    stored = _stored(pk)
+    refusal = ""
     if request.method == "POST":
         try:
             waits = actions.delete_scope(pk, by=request.user, via=Door.DASHBOARD)
         except NotAllowed as error:
             refusal = str(error)
         else:
-            say_saved(request, waits=bool(waits), saved=_("The scope is deleted. This applies from now on."))
+            say_saved(
+                request,
+                waits=bool(waits),
+                saved=_("The scope is deleted. This applies from now on."),
+            )
             return redirect("approvals:scopes")
     context = {
         "name": stored.name,
@@ -73,19 +87,27 @@ def delete(request: SignedIn, pk: int) -> HttpResponse:
         "limited": request.standing.is_limited,
     }
     status = 403 if refusal else 200
-    return render(request, "approvals/administration/scopes/delete.html", context, status=status)
+    return render(
+        request, "approvals/administration/scopes/delete.html", context, status=status
+    )
 
 
 def _stored(pk: int) -> ApproverScope:
     stored = ApproverScope.objects.filter(pk=pk).first()
     if stored is None:
-        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+        raise NotFound(
+            _("Page not found. It may not exist, or you may not have access.")
+        )
     return stored
 
 
 def _is_confirmed(request: SignedIn, form: ScopeForm) -> bool:
-    """Return whether these terms were shown with what they change."""
-    return form.is_bound and form.is_valid() and request.POST.get("previewed") == _digest_of(form)
+    """Return whether the user saw a preview of exactly these terms."""
+    return (
+        form.is_bound
+        and form.is_valid()
+        and request.POST.get("previewed") == _digest_of(form)
+    )
 
 
 def _saved(request: SignedIn, pk: int | None, form: ScopeForm) -> bool:
@@ -116,5 +138,8 @@ def _context(request: SignedIn, pk: int | None, form: ScopeForm) -> dict[str, ob
 
 def _digest_of(form: ScopeForm) -> str:
     terms = form.terms
-    people, teams = [person.pk for person in terms.people], [team.pk for team in terms.teams]
-    return digest([terms.name, dict(terms.match), terms.may, terms.limit, people, teams])
+    people = [person.pk for person in terms.people]
+    teams = [team.pk for team in terms.teams]
+    return digest(
+        [terms.name, dict(terms.match), terms.may, terms.limit, people, teams]
+    )

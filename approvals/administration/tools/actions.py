@@ -1,4 +1,4 @@
-"""Store how requests of a tool or of a priority are shown and decided, on record."""
+"""Store display and decision settings of tools and priorities, on record."""
 
 from __future__ import annotations
 
@@ -17,23 +17,37 @@ from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.exceptions import NotAllowed
-from approvals.models import ApproverScope, PendingChange, PrioritySettings, ToolSettings
+from approvals.models import (
+    ApproverScope,
+    PendingChange,
+    PrioritySettings,
+    ToolSettings,
+)
 from approvals.policy.loosening import priorities_loosen, tool_loosens
 from approvals.record import audit
 from approvals.states import Control, Door, Priority
-from approvals.text.canonical_names import fold
+from approvals.text.names import fold
 
 FIELDS = (
-    *("key_fields", "secret_fields", "reason_required", "min_priority", "control", "prepared_answers"),
+    *(
+        "key_fields",
+        "secret_fields",
+        "reason_required",
+        "min_priority",
+        "control",
+        "prepared_answers",
+    ),
     *("no_grants", "grant_width", "grant_seconds", "grant_uses"),
 )
 
 
-def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) -> PendingChange | None:
-    """Store the settings of one tool; requests that are asked from now on get at least its priority, and hide its secrets.
+def store_tool_settings(
+    tool_name: str, fields: Mapping[str, Any], *, by: User
+) -> PendingChange | None:
+    """Store the settings of a tool; new requests get at least its priority and hide its secrets. Omitted fields stay.
 
-    Fields that are left out stay. A grant that goes beyond the limits of now approves nothing more, and the sweep ends it.
-    Return the change if it loosens and waits for another administrator. NotAllowed.
+    A grant beyond the new limits approves nothing more, and the sweep ends it. Return the pending change if it loosens limits and
+    needs another administrator. Raise NotAllowed.
     """
     chosen = {name: fields[name] for name in FIELDS if name in fields}
     with transaction.atomic():
@@ -41,8 +55,15 @@ def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) 
         before = described(tool_name)
         loosens = tool_loosens(before, before | chosen)
         if loosens and needs_second(standing):
-            require_no_own_loosening(tool_name, before, before | chosen, by=standing)
-            return request_change(Kind.TOOL, chosen, subject=fold(tool_name), before=before, by=by, via=Door.DASHBOARD)
+            require_no_own_loosening(before, before | chosen, by=standing)
+            return request_change(
+                Kind.TOOL,
+                chosen,
+                subject=fold(tool_name),
+                before=before,
+                by=by,
+                via=Door.DASHBOARD,
+            )
         write_tool_settings(tool_name, chosen, by=by)
         if loosens:
             record_alone(Kind.TOOL, tool=tool_name, by=by, via=Door.DASHBOARD)
@@ -50,27 +71,31 @@ def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) 
 
 
 def write_tool_settings(tool_name: str, chosen: Mapping[str, Any], *, by: User) -> None:
-    """Write the settings of one tool, on record."""
+    """Write the settings of a tool, on record."""
     ToolSettings.objects.update_or_create(tool_name=tool_name, defaults=dict(chosen))
     subject = audit.Subject(scope=SUBJECT.scope, tool_name=tool_name)
     audit.record("tool.changed", subject, data=chosen, actor=by, via=Door.DASHBOARD)
 
 
 def require_no_own_loosening(
-    tool_name: str, before: Mapping[str, Any], after: Mapping[str, Any], *, by: Standing
+    before: Mapping[str, Any], after: Mapping[str, Any], *, by: Standing
 ) -> None:
-    """Raise NotAllowed if someone who decides would loosen what keeps themselves from deciding calls of a tool."""
+    """Raise NotAllowed if a decider would loosen a limit on their own decisions for a tool."""
     if by.is_superuser or not by.holds(DECIDE):
         return
     if before["control"] == Control.FOUR_EYES and after["control"] != Control.FOUR_EYES:
         raise NotAllowed(
-            _("You decide requests yourself, so you cannot take four eyes off a tool. Ask another administrator.")
+            _(
+                "You decide requests yourself, so you cannot take four eyes off a tool. Ask another administrator."
+            )
         )
     if before["key_fields"] == after["key_fields"] or not by.is_limited:
         return
     decides_as = {by.pk, *by.away_for}
     limited = ApproverScope.objects.filter(limit__isnull=False)
-    if limited.filter(Q(people__in=decides_as) | Q(teams__user__in=decides_as)).exists():
+    if limited.filter(
+        Q(people__in=decides_as) | Q(teams__user__in=decides_as)
+    ).exists():
         raise NotAllowed(
             _(
                 "A scope of yours has a limit, which is compared with the key fields of this tool. "
@@ -80,15 +105,21 @@ def require_no_own_loosening(
 
 
 def described(tool_name: str) -> dict[str, Any]:
-    """Return the settings of a tool as they are compared; those of a tool without any, if it has none."""
-    stored = ToolSettings.objects.filter(tool_name=tool_name).first() or ToolSettings(tool_name=tool_name)
-    return {name: getattr(stored, name) for name in FIELDS} | {"secret_fields": stored.secret_fields or []}
+    """Return a tool's settings in the form that is compared; the defaults for a tool without settings."""
+    stored = ToolSettings.objects.filter(tool_name=tool_name).first() or ToolSettings(
+        tool_name=tool_name
+    )
+    return {name: getattr(stored, name) for name in FIELDS} | {
+        "secret_fields": stored.secret_fields or []
+    }
 
 
-def store_strict_priorities(priorities: Collection[str], *, by: User) -> PendingChange | None:
-    """Store of which priorities an approval can be rejected only with a message; nothing is recorded if none changes.
+def store_strict_priorities(
+    priorities: Collection[str], *, by: User
+) -> PendingChange | None:
+    """Store the priorities whose rejections need a message; record nothing if nothing changes.
 
-    Return the change if it loosens and waits for another administrator.
+    Return the pending change if it loosens the setting and needs another administrator.
     """
     wanted = [name for name in Priority.values if name in set(priorities)]
     with transaction.atomic():
@@ -99,11 +130,18 @@ def store_strict_priorities(priorities: Collection[str], *, by: User) -> Pending
         loosens = priorities_loosen(before, wanted)
         if loosens and needs_second(standing):
             return request_change(
-                Kind.PRIORITIES, wanted, subject="reason_required", before=before, by=by, via=Door.DASHBOARD
+                Kind.PRIORITIES,
+                wanted,
+                subject="reason_required",
+                before=before,
+                by=by,
+                via=Door.DASHBOARD,
             )
         write_strict_priorities(wanted, by=by)
         if loosens:
-            record_alone(Kind.PRIORITIES, before=before, after=wanted, by=by, via=Door.DASHBOARD)
+            record_alone(
+                Kind.PRIORITIES, before=before, after=wanted, by=by, via=Door.DASHBOARD
+            )
     return None
 
 
@@ -116,6 +154,10 @@ def write_strict_priorities(wanted: Sequence[str], *, by: User) -> None:
 
 
 def sorted_priorities() -> list[str]:
-    """Return the priorities whose rejections need a message, the least urgent first."""
-    strict = set(PrioritySettings.objects.filter(reason_required=True).values_list("priority", flat=True))
+    """Return the priorities whose rejections need a message, least urgent first."""
+    strict = set(
+        PrioritySettings.objects.filter(reason_required=True).values_list(
+            "priority", flat=True
+        )
+    )
     return [name for name in Priority.values if name in strict]

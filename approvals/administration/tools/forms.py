@@ -1,4 +1,4 @@
-"""The form of a tool's settings: key fields and prepared answers, one per line."""
+"""The form of a tool's settings; key fields and prepared answers are one per line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_FIELDS = 12
 MAX_SECRETS = 50
 MAX_ANSWERS = 20
 MAX_POINTER = 200
-#: How long a grant may last at most, in seconds.
+#: Maximum lifetimes of grants, in seconds.
 LENGTHS = {
     "": _("90 days"),
     "3600": _("1 hour"),
@@ -31,17 +31,19 @@ LENGTHS = {
     "604800": _("7 days"),
     "2592000": _("30 days"),
 }
-#: Fields of the last request that are offered.
+#: How many fields of the last request are suggested.
 OFFERED = 40
 
 
 class ToolForm(forms.Form):
-    """How requests of one tool are shown and decided."""
+    """Display and decision settings of one tool."""
 
     key_fields = forms.CharField(
         label=_("Key fields"),
         required=False,
-        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "json"}),
+        widget=forms.Textarea(
+            attrs={"rows": 4, "spellcheck": "false", "class": "json"}
+        ),
         help_text=_(
             "JSON pointers into the input, one per line, such as /amount or /customer/name. Shown in lists. "
             "The first number among them is the amount in the audit log."
@@ -50,7 +52,9 @@ class ToolForm(forms.Form):
     secret_fields = forms.CharField(
         label=_("Secret fields"),
         required=False,
-        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "json"}),
+        widget=forms.Textarea(
+            attrs={"rows": 3, "spellcheck": "false", "class": "json"}
+        ),
         help_text=_(
             "Names of fields, such as iban, or JSON pointers, such as /card/number or /users/*/pin, one per line. "
             "People do not see their values. Applies to requests that are made from now on."
@@ -71,7 +75,9 @@ class ToolForm(forms.Form):
             "someone else decide only. Applies to requests that are made from now on."
         ),
     )
-    reason_required = forms.BooleanField(label=_("A rejection needs a message"), required=False)
+    reason_required = forms.BooleanField(
+        label=_("A rejection needs a message"), required=False
+    )
     prepared_answers = forms.CharField(
         label=_("Prepared messages to the agent"),
         required=False,
@@ -87,18 +93,30 @@ class ToolForm(forms.Form):
     grant_width = forms.TypedChoiceField(
         label=_("Widest grant"),
         required=False,
-        choices=[("", _("Any input; of tools such as shells, this exact input")), *Width.choices],
+        choices=[
+            ("", _("Any input; of tools such as shells, this exact input")),
+            *Width.choices,
+        ],
         coerce=int,
         empty_value=None,
     )
     grant_seconds = forms.TypedChoiceField(
-        label=_("Longest grant"), required=False, choices=list(LENGTHS.items()), coerce=int, empty_value=None
+        label=_("Longest grant"),
+        required=False,
+        choices=list(LENGTHS.items()),
+        coerce=int,
+        empty_value=None,
     )
-    grant_uses = WholeNumberField(label=_("Most uses of a grant"), required=False, min_value=1, max_value=MOST_USES)
+    grant_uses = WholeNumberField(
+        label=_("Most uses of a grant"),
+        required=False,
+        min_value=1,
+        max_value=MOST_USES,
+    )
 
     @classmethod
     def of(cls, stored: ToolSettings) -> ToolForm:
-        """Return the form with what is stored."""
+        """Return the form filled in from stored settings."""
         return cls(
             initial={
                 "key_fields": "\n".join(stored.key_fields),
@@ -118,16 +136,25 @@ class ToolForm(forms.Form):
         pointers = lines_in(self.cleaned_data["key_fields"])
         for pointer in pointers:
             if not pointer.startswith("/") or len(pointer) > MAX_POINTER:
-                message = _("“%(pointer)s” is not a JSON pointer. Write it like /amount or /customer/name.")
-                raise ValidationError(message, params={"pointer": Truncator(pointer).chars(60)})
+                message = _(
+                    "“%(pointer)s” is not a JSON pointer. Write it like /amount or /customer/name."
+                )
+                raise ValidationError(
+                    message, params={"pointer": Truncator(pointer).chars(60)}
+                )
         if len(pointers) > MAX_FIELDS:
-            raise ValidationError(_("Choose at most %(limit)s key fields."), params={"limit": MAX_FIELDS})
+            raise ValidationError(
+                _("Choose at most %(limit)s key fields."), params={"limit": MAX_FIELDS}
+            )
         return pointers
 
     def clean_secret_fields(self) -> list[str]:
         names = lines_in(self.cleaned_data["secret_fields"])
         if len(names) > MAX_SECRETS:
-            raise ValidationError(_("Name at most %(limit)s secret fields."), params={"limit": MAX_SECRETS})
+            raise ValidationError(
+                _("Name at most %(limit)s secret fields."),
+                params={"limit": MAX_SECRETS},
+            )
         if any(len(name) > MAX_POINTER for name in names):
             message = _("A name or JSON pointer has at most %(limit)s characters.")
             raise ValidationError(message, params={"limit": MAX_POINTER})
@@ -136,7 +163,9 @@ class ToolForm(forms.Form):
     def clean_prepared_answers(self) -> list[str]:
         answers = lines_in(self.cleaned_data["prepared_answers"])
         if len(answers) > MAX_ANSWERS:
-            raise ValidationError(_("Write at most %(limit)s messages."), params={"limit": MAX_ANSWERS})
+            raise ValidationError(
+                _("Write at most %(limit)s messages."), params={"limit": MAX_ANSWERS}
+            )
         if any(len(text) > MAX_COMMENT for text in answers):
             message = _("A message has at most %(limit)s characters.")
             raise ValidationError(message, params={"limit": MAX_COMMENT})
@@ -144,7 +173,7 @@ class ToolForm(forms.Form):
 
 
 class PrioritiesForm(forms.Form):
-    """Of which priorities an approval can be rejected only with a message."""
+    """The priorities whose rejections need a message."""
 
     priorities = forms.MultipleChoiceField(
         label=_("A rejection needs a message for the priorities"),
@@ -156,7 +185,7 @@ class PrioritiesForm(forms.Form):
 
 
 def pointers(value: Any) -> list[tuple[str, str]]:
-    """Return the first fields of an input that hold one value, each as a JSON pointer with that value."""
+    """Return JSON pointers to the first scalar fields of an input, each with its value."""
     pairs: list[tuple[str, str]] = []
     for pointer, leaf in _leaves(value, ""):
         if len(pairs) == OFFERED:

@@ -1,4 +1,4 @@
-"""The tools and agents that have asked so far, from the indexes, however many requests there are."""
+"""The tools and agents seen so far, read from indexes only, so that the number of requests does not matter."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from django.db import connection
 from approvals.access import permissions
 from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, ToolSettings
-from approvals.queries.policy.visible import seen_by
+from approvals.queries.policy.scopes.visible import seen_by
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.suggestions import NAMES
-from approvals.text.canonical_names import fold
+from approvals.shown.requests import ShownHeading, shown_heading
+from approvals.text.names import fold
 
 PAGE = 50
-#: The names with the latest request of each.
+#: Names, each with its latest request.
 _SEEN = (
     NAMES
     + """
@@ -26,43 +27,53 @@ _SEEN = (
     ) FROM names WHERE name IS NOT NULL LIMIT %s
 """
 )
-_SHOWN = ("id", "title", "kind", "changed_at", "agent", "tool_name", "requested_by", "assigned_to", "scope_set", "amount",
-          "control", "key_made_by_id")  # fmt: skip
+_SHOWN = ("id", "title", "kind", "status", "changed_at", "agent", "tool_name", "requested_by", "assigned_to", "scope_set",
+          "amount", "control", "key_made_by_id")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A tool, or an agent, with its latest request and, of a tool, its settings.
+class KnownName:
+    """A tool or an agent with its latest request and, for a tool, its settings.
 
     `visible` is whether scopes let the viewer see that request.
     """
 
     name: str
-    latest: ApprovalRequest
+    latest: ShownHeading
     visible: bool
     settings: ToolSettings | None = None
 
 
-def tools_seen(viewer: Standing, *, after: str = "") -> tuple[list[Seen], str]:
-    """Return a page of tools by name, and the name to continue after; empty if there are no more.
+def tools_seen(viewer: Standing, *, after: str = "") -> tuple[list[KnownName], str]:
+    """Return a page of tools by name, and the name to continue after; empty on the last page.
 
-    A tool that is written in several ways is one, with the name that its latest request has.
+    Spellings of one tool are merged under the name in its latest request.
     """
     names, latest, more = _seen("canonical_tool", fold(after))
     settings = settings_of_tools(names)
     rows = [(latest[name], settings.get(name)) for name in names]
-    return [Seen(request.tool_name, request, _within(viewer, request), chosen) for request, chosen in rows], more
+    return [
+        KnownName(
+            request.tool_name, shown_heading(request), _within(viewer, request), chosen
+        )
+        for request, chosen in rows
+    ], more
 
 
-def agents_seen(viewer: Standing, *, after: str = "") -> tuple[list[Seen], str]:
-    """Return a page of agents by name, and the name to continue after; empty if there are no more."""
+def agents_seen(viewer: Standing, *, after: str = "") -> tuple[list[KnownName], str]:
+    """Return a page of agents by name, and the name to continue after; empty on the last page."""
     names, latest, more = _seen("agent", after)
-    return [Seen(name, latest[name], _within(viewer, latest[name])) for name in names], more
+    return [
+        KnownName(name, shown_heading(latest[name]), _within(viewer, latest[name]))
+        for name in names
+    ], more
 
 
 def latest_of_tool(viewer: Standing, name: str) -> ApprovalRequest | None:
-    """Return the latest request of a tool with its input; None if none has asked that scopes let the viewer see."""
-    requests = ApprovalRequest.objects.filter(canonical_tool=name).order_by("-changed_at", "-id")
+    """Return the latest request of a tool that the viewer may see, with its input; None if there is none."""
+    requests = ApprovalRequest.objects.filter(canonical_tool=name).order_by(
+        "-changed_at", "-id"
+    )
     return (requests.filter(seen_by(viewer)) if viewer.is_limited else requests).first()
 
 
@@ -76,7 +87,10 @@ def _within(viewer: Standing, request: ApprovalRequest) -> bool:
 
 def _seen(column: str, after: str) -> tuple[list[str], dict[str, ApprovalRequest], str]:
     with connection.cursor() as cursor:
-        cursor.execute(_SEEN.format(table=ApprovalRequest._meta.db_table, column=column), [after, PAGE + 1])
+        cursor.execute(
+            _SEEN.format(table=ApprovalRequest._meta.db_table, column=column),
+            [after, PAGE + 1],
+        )
         rows = [(name, UUID(str(pk))) for name, pk in cursor.fetchall()]
     shown = rows[:PAGE]
     ids = [pk for _name, pk in shown]

@@ -1,11 +1,10 @@
-"""Administration of the tools and agents that have asked so far."""
+"""Administration of the tools and agents seen so far."""
 
 from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
@@ -15,30 +14,42 @@ from approvals.administration.guards import administrators_only
 from approvals.administration.scopes.queries import scopes_of_tool
 from approvals.administration.tools import actions
 from approvals.administration.tools.forms import PrioritiesForm, ToolForm, pointers
-from approvals.administration.tools.queries import agents_seen, has_asked, latest_of_tool, tools_seen
+from approvals.administration.tools.queries import (
+    agents_seen,
+    has_asked,
+    latest_of_tool,
+    tools_seen,
+)
 from approvals.asking.secrets import masked_input
 from approvals.exceptions import NotAllowed, NotFound
-from approvals.http import SignedIn
+from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import ApproverScope, ToolSettings
-from approvals.queries.policy.ruling import rules_about_tool
+from approvals.queries.policy.rules.policy_versions import rules_about_tool
 from approvals.queries.preferences import settings_of_tools, strict_priorities
-from approvals.text.canonical_names import fold
+from approvals.shown.requests import shown_heading
+from approvals.text.names import fold
 
 MAX_NAME = 100
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def tools(request: SignedIn) -> HttpResponse:
-    """The tools and agents, and of which priorities a rejection needs a message."""
+    """The tools and agents, and the priorities whose rejections need a message."""
     form = PrioritiesForm(
-        request.POST if request.method == "POST" else None, initial={"priorities": strict_priorities()}
+        request.POST if request.method == "POST" else None,
+        initial={"priorities": strict_priorities()},
     )
     if form.is_bound and form.is_valid():
-        waits = actions.store_strict_priorities(form.cleaned_data["priorities"], by=request.user)
+        waits = actions.store_strict_priorities(
+            form.cleaned_data["priorities"], by=request.user
+        )
         say_saved(request, waits=bool(waits))
         return redirect("approvals:tools")
-    after, agents_after = (request.GET.get(name, "").replace("\0", "")[:MAX_NAME] for name in ("after", "agents"))
+    after, agents_after = (
+        request.GET.get(name, "").replace("\0", "")[:MAX_NAME]
+        for name in ("after", "agents")
+    )
     shown, more = tools_seen(request.standing, after=after)
     agents, more_agents = agents_seen(request.standing, after=agents_after)
     context = {
@@ -50,24 +61,42 @@ def tools(request: SignedIn) -> HttpResponse:
         "here": "tools",
         "waiting": pending_changes(request.user, kinds=[Kind.TOOL, Kind.PRIORITIES]),
     }
-    return render(request, "approvals/administration/tools/tools.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/tools/tools.html",
+        context,
+        status=status_of(form),
+    )
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def tool(request: SignedIn, name: str) -> HttpResponse:
-    """The settings of one tool that has asked, or has settings already."""
-    latest, stored = latest_of_tool(request.standing, name), settings_of_tools([name]).get(name)
+    """The settings of one tool that has made requests or has settings."""
+    latest = latest_of_tool(request.standing, name)
+    stored = settings_of_tools([name]).get(name)
     if latest is None and stored is None and not has_asked(name):
-        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
-    form = ToolForm(request.POST) if request.method == "POST" else ToolForm.of(stored or ToolSettings())
+        raise NotFound(
+            _("Page not found. It may not exist, or you may not have access.")
+        )
+    form = (
+        ToolForm(request.POST)
+        if request.method == "POST"
+        else ToolForm.of(stored or ToolSettings())
+    )
     if form.is_bound and form.is_valid():
         try:
-            waits = actions.store_tool_settings(name, form.cleaned_data, by=request.user)
+            waits = actions.store_tool_settings(
+                name, form.cleaned_data, by=request.user
+            )
         except NotAllowed as refusal:
             refuse(form, refusal)
         else:
-            say_saved(request, waits=bool(waits), saved=_("The settings of the tool are saved."))
+            say_saved(
+                request,
+                waits=bool(waits),
+                saved=_("The settings of the tool are saved."),
+            )
             return redirect("approvals:tool", name)
     context = {
         "name": name,
@@ -76,9 +105,14 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
         "scopes": scopes_of_tool(name),
         "scoped": ApproverScope.objects.exists(),
         "ruled": rules_about_tool(name),
-        "latest": latest,
+        "latest": latest and shown_heading(latest),
         "pointers": pointers(masked_input(latest, latest.input)) if latest else [],
         "here": "tools",
         "waiting": pending_changes(request.user, kinds=[Kind.TOOL], subject=fold(name)),
     }
-    return render(request, "approvals/administration/tools/tool.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/tools/tool.html",
+        context,
+        status=status_of(form),
+    )

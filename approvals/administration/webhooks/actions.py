@@ -1,4 +1,4 @@
-"""Make, change and remove webhooks, and the secrets that sign them, and send events again; on record."""
+"""Create, change and remove webhooks and their signing secrets, and resend events; on record."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from approvals.states import Door
 FIELDS = ("name", "url", "events", "include_payload", "active")
 
 
-def store_endpoint(endpoint_id: int | None, fields: Mapping[str, Any], *, by: User, via: Door) -> WebhookEndpoint:
-    """Make an endpoint with its first secret, or change one. NotFound."""
+def store_endpoint(
+    endpoint_id: int | None, fields: Mapping[str, Any], *, by: User, via: Door
+) -> WebhookEndpoint:
+    """Create an endpoint with its first secret, or change one. Raise NotFound."""
     with transaction.atomic():
         endpoint = WebhookEndpoint() if endpoint_id is None else _locked(endpoint_id)
         for name in FIELDS:
@@ -36,7 +38,7 @@ def store_endpoint(endpoint_id: int | None, fields: Mapping[str, Any], *, by: Us
 
 
 def rotate_secret(endpoint_id: int, *, by: User, via: Door) -> str:
-    """Make a new secret and return it, to be shown once; the previous one signs too for a day. NotFound."""
+    """Create a secret and return it, to be shown once; the previous one keeps signing for a day. Raise NotFound."""
     with transaction.atomic():
         endpoint = _locked(endpoint_id)
         text = create_signing_secret(endpoint)
@@ -45,7 +47,7 @@ def rotate_secret(endpoint_id: int, *, by: User, via: Door) -> str:
 
 
 def end_old_secrets(endpoint_id: int, *, by: User, via: Door) -> int:
-    """Let only the newest secret sign from now on; return how many were ended. NotFound."""
+    """End all secrets but the newest one; return how many were ended. Raise NotFound."""
     with transaction.atomic():
         endpoint = _locked(endpoint_id)
         ended = end_old_signing_secrets(endpoint)
@@ -54,7 +56,7 @@ def end_old_secrets(endpoint_id: int, *, by: User, via: Door) -> int:
 
 
 def remove_endpoint(endpoint_id: int, *, by: User, via: Door) -> None:
-    """Remove an endpoint; what it has not received yet is given up. NotFound."""
+    """Remove an endpoint and its undelivered events. Raise NotFound."""
     with transaction.atomic():
         endpoint = _locked(endpoint_id)
         _record(endpoint, "removed", by, via)
@@ -62,29 +64,45 @@ def remove_endpoint(endpoint_id: int, *, by: User, via: Door) -> None:
 
 
 def _locked(endpoint_id: int) -> WebhookEndpoint:
-    endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=endpoint_id).first()
+    endpoint = (
+        WebhookEndpoint.objects.select_for_update(no_key=True)
+        .filter(pk=endpoint_id)
+        .first()
+    )
     if endpoint is None:
         raise NotFound(_("Webhook not found. Someone may have removed it."))
     return endpoint
 
 
 def _record(endpoint: WebhookEndpoint, change: str, by: User, via: Door) -> None:
-    # Without the query of the address, which may hold a secret of the receiver.
+    # Without the query string, which may hold a secret of the receiver.
     url = endpoint.url.partition("?")[0]
     shown = {name: getattr(endpoint, name) for name in FIELDS if name != "url"}
     data = {"change": change, "webhook_id": endpoint.pk, "url": url} | shown
     audit.record("webhook.changed", SUBJECT, data=data, actor=by, via=via)
 
 
-def resend_events(events: QuerySet[OutboxEvent], *, by: User, via: str = Door.ADMIN) -> int:
-    """Send these events again, also those that were delivered or given up, on record; return how many."""
+def resend_events(
+    events: QuerySet[OutboxEvent], *, by: User, via: str = Door.ADMIN
+) -> int:
+    """Resend these events, even if delivered or given up, on record; return their number."""
     with transaction.atomic():
         rows = list(events.select_for_update())
         for row in rows:
-            data = {"event_id": str(row.event_id), "event": row.name, "target": row.target.partition("?")[0]}
-            audit.record("event.resent", _subject_of_event(row), data=data, actor=by, via=via)
+            data = {
+                "event_id": str(row.event_id),
+                "event": row.name,
+                "target": row.target.partition("?")[0],
+            }
+            audit.record(
+                "event.resent", _subject_of_event(row), data=data, actor=by, via=via
+            )
         OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(
-            delivered_at=None, dead_at=None, next_attempt_at=Now(), sent_again_at=Now(), attempts=0
+            delivered_at=None,
+            dead_at=None,
+            next_attempt_at=Now(),
+            sent_again_at=Now(),
+            attempts=0,
         )
     return len(rows)
 
@@ -94,4 +112,6 @@ def _subject_of_event(row: OutboxEvent) -> audit.Subject:
     known: dict[str, Any] = {name: str(row.payload.get(name) or "") for name in names}
     run_id = str(row.payload["run_id"])
     scope = row.stream.removesuffix(f":{run_id}")
-    return audit.Subject(scope=scope, run_id=run_id, request_id=row.payload.get("request_id"), **known)
+    return audit.Subject(
+        scope=scope, run_id=run_id, request_id=row.payload.get("request_id"), **known
+    )

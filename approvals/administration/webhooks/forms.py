@@ -15,7 +15,9 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the 
     """A webhook's address and events."""
 
     events = forms.MultipleChoiceField(
-        label=_("Events"), choices=[(event, event) for event in EVENTS], widget=forms.CheckboxSelectMultiple
+        label=_("Events"),
+        choices=[(event, event) for event in EVENTS],
+        widget=forms.CheckboxSelectMultiple,
     )
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Webhooks, and what was delivered to them."""
+"""Webhooks and their deliveries."""
 
 from __future__ import annotations
 
@@ -16,9 +16,15 @@ def endpoints() -> QuerySet[WebhookEndpoint]:
     return WebhookEndpoint.objects.order_by("-pk")
 
 
-def deliveries_to(endpoint: WebhookEndpoint, *, before: int | None = None) -> tuple[list[OutboxEvent], int | None]:
-    """Return a page of deliveries, newest first, and the id to continue before; None if there are no more."""
-    deliveries = OutboxEvent.objects.filter(channel=Channel.WEBHOOK, target=f"endpoint:{endpoint.pk}").order_by("-pk")
-    page = list((deliveries.filter(pk__lt=before) if before else deliveries)[: PAGE + 1])
+def deliveries_to(
+    endpoint: WebhookEndpoint, *, before: int | None = None
+) -> tuple[list[OutboxEvent], int | None]:
+    """Return a page of deliveries, newest first, and the id to continue before; None on the last page."""
+    deliveries = OutboxEvent.objects.filter(
+        channel=Channel.WEBHOOK, target=f"endpoint:{endpoint.pk}"
+    ).order_by("-pk")
+    page = list(
+        (deliveries.filter(pk__lt=before) if before else deliveries)[: PAGE + 1]
+    )
     shown = page[:PAGE]
     return shown, shown[-1].pk if len(page) > PAGE else None

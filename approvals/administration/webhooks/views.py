@@ -1,4 +1,4 @@
-"""Administration of webhooks, with what was delivered to them."""
+"""Administration of webhooks and their deliveries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from approvals.administration.forms import status_of
 from approvals.administration.guards import administrators_only
@@ -14,42 +14,58 @@ from approvals.administration.webhooks import actions, queries
 from approvals.administration.webhooks.forms import WebhookForm
 from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound
-from approvals.http import SignedIn
+from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import OutboxEvent
 from approvals.models.subscriptions import WebhookEndpoint
 from approvals.outbound.outbox import EVENTS, undelivered_events
 from approvals.outbound.webhooks import secrets_of
 from approvals.states import Channel, Door
 
-#: Waiting deliveries of one webhook that are counted.
+#: Maximum count of waiting deliveries of a webhook.
 COUNTED = 1000
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def webhooks(request: SignedIn) -> HttpResponse:
     """The list of webhooks, and the form for a new one."""
-    form = WebhookForm(request.POST if request.method == "POST" else None, initial={"events": list(EVENTS[:4])})
+    form = WebhookForm(
+        request.POST if request.method == "POST" else None,
+        initial={"events": list(EVENTS[:4])},
+    )
     if form.is_bound and form.is_valid():
-        endpoint = actions.store_endpoint(None, form.cleaned_data, by=request.user, via=Door.DASHBOARD)
+        endpoint = actions.store_endpoint(
+            None, form.cleaned_data, by=request.user, via=Door.DASHBOARD
+        )
         return _with_secret(request, endpoint, secrets_of(endpoint)[0])
     context = {"form": form, "rows": queries.endpoints(), "here": "webhooks"}
-    return render(request, "approvals/administration/webhooks/webhooks.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/webhooks/webhooks.html",
+        context,
+        status=status_of(form),
+    )
 
 
 @administrators_only
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe_or_POST
 def webhook(request: SignedIn, pk: int) -> HttpResponse:
     """One webhook: its form, and its deliveries."""
     endpoint = _endpoint(pk)
-    form = WebhookForm(request.POST if request.method == "POST" else None, instance=endpoint)
+    form = WebhookForm(
+        request.POST if request.method == "POST" else None, instance=endpoint
+    )
     if form.is_bound and form.is_valid():
-        actions.store_endpoint(pk, form.cleaned_data, by=request.user, via=Door.DASHBOARD)
+        actions.store_endpoint(
+            pk, form.cleaned_data, by=request.user, via=Door.DASHBOARD
+        )
         messages.success(request, _("The changes are saved."))
         return redirect("approvals:webhook", pk)
-    # Without what was typed into a form that was refused.
+    # Discard the input of a refused form.
     stored = _endpoint(pk)
-    shown, more = queries.deliveries_to(stored, before=number_from(request.GET.get("before", "")))
+    shown, more = queries.deliveries_to(
+        stored, before=number_from(request.GET.get("before", ""))
+    )
     waiting = undelivered_events(Channel.WEBHOOK).filter(target=f"endpoint:{pk}")
     context = {
         "endpoint": stored,
@@ -59,7 +75,12 @@ def webhook(request: SignedIn, pk: int) -> HttpResponse:
         "waiting": waiting.order_by()[:COUNTED].count(),
         "here": "webhooks",
     }
-    return render(request, "approvals/administration/webhooks/webhook.html", context, status=status_of(form))
+    return render(
+        request,
+        "approvals/administration/webhooks/webhook.html",
+        context,
+        status=status_of(form),
+    )
 
 
 @administrators_only
@@ -80,8 +101,10 @@ def remove(request: SignedIn, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def resend(request: SignedIn, pk: int, event: int) -> HttpResponse:
-    """Send a delivery again, also one that was received: receivers recognize it by its id."""
-    delivery = OutboxEvent.objects.filter(pk=event, target=f"endpoint:{_endpoint(pk).pk}")
+    """Resend a delivery, even a received one: receivers recognize it by its id."""
+    delivery = OutboxEvent.objects.filter(
+        pk=event, target=f"endpoint:{_endpoint(pk).pk}"
+    )
     if not actions.resend_events(delivery, by=request.user, via=Door.DASHBOARD):
         raise NotFound(_("Delivery not found. Retention may have removed it."))
     messages.success(request, _("The event will be sent within a second."))
@@ -91,10 +114,16 @@ def resend(request: SignedIn, pk: int, event: int) -> HttpResponse:
 def _endpoint(pk: int) -> WebhookEndpoint:
     endpoint = WebhookEndpoint.objects.filter(pk=pk).first()
     if endpoint is None:
-        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+        raise NotFound(
+            _("Page not found. It may not exist, or you may not have access.")
+        )
     return endpoint
 
 
-def _with_secret(request: SignedIn, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
+def _with_secret(
+    request: SignedIn, endpoint: WebhookEndpoint, secret: str
+) -> HttpResponse:
     context = {"endpoint": endpoint, "secret": secret, "here": "webhooks"}
-    return render(request, "approvals/administration/webhooks/webhook_secret.html", context)
+    return render(
+        request, "approvals/administration/webhooks/webhook_secret.html", context
+    )

@@ -1,1 +1,1 @@
-"""AgentForge's event stream: what happens to requests, as its human-in-the-loop events. See docs/how-to/agentforge-events.md."""
+"""AgentForge's event stream: requests as human-in-the-loop events. See docs/how-to/agentforge-events.md."""

@@ -1,7 +1,7 @@
-"""Stream what happens to requests as Server-Sent Events in AgentForge's shapes.
+"""Stream requests and their ends as Server-Sent Events in AgentForge's format.
 
-A follower holds no thread and no database connection. Its credentials are checked at every read, so a revoked key, an expired
-token or a closed session receives nothing more.
+A follower holds no thread and no database connection. Its credentials are checked at every read, so nothing more is sent after a
+key is revoked, a token expires or a session ends.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Stream events from now on, or after `Last-Event-ID` (`?after=` for a first connection); `?thread=` selects one thread."""
     thread = thread_of(request)
     if thread and not reaches(caller, thread):
-        raise NotAllowed(_("A client token only works for its own thread. Leave out `thread`, or use an API key."))
-    cursor = feed.start_cursor(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
+        raise NotAllowed(
+            _(
+                "A client token only works for its own thread. Leave out `thread`, or use an API key."
+            )
+        )
+    cursor = feed.start_cursor(
+        request.headers.get("Last-Event-ID", "") or request.GET.get("after", "")
+    )
     if request.method == "HEAD":
         return HttpResponse(content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
     groups = [
@@ -33,4 +39,6 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     ]
     events = followers.follow(callers.credentials_of(request), groups, thread, cursor)
     pieces = sse.with_keep_alive(events, beat=encode.HEARTBEAT)
-    return streamed_response(request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
+    return streamed_response(
+        request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS
+    )

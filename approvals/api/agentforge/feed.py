@@ -1,10 +1,10 @@
 """Read the audit log as AgentForge's events, in its order.
 
-The audit log is append-only, so a cursor into it stays valid forever. Where transactions overlap (PostgreSQL), an entry may
-become visible after one with a higher id: entries after a missing id are held back until it appears or can no longer come.
+The audit log is append-only, so a cursor into it stays valid forever. With overlapping transactions (PostgreSQL), an entry may
+become visible after one with a higher id, so entries after a missing id are held back until it appears or no longer can.
 
-Requests and answers may be large. A page is read without them, and they are loaded only for entries that a follower may
-receive, up to LOADED characters at a time.
+Requests and answers may be large. A page is read without them, and they are loaded only for entries that a follower may receive,
+up to LOADED characters at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,18 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, F, IntegerField, OuterRef, QuerySet, Subquery, Sum, TextField, Value, When
+from django.db.models import (
+    Case,
+    F,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Subquery,
+    Sum,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.functions import Cast, Coalesce, Length, Now
 from django.utils.translation import gettext as _
 
@@ -24,9 +35,9 @@ from approvals.access import permissions
 from approvals.access.callers import Caller
 from approvals.api import frame
 from approvals.api.agentforge import encode
-from approvals.api.agentforge.encode import Event, StreamCursor
+from approvals.api.agentforge.encode import StreamCursor, StreamEvent
 from approvals.api.exchange import asked, ended
-from approvals.asking.secrets import masked_request
+from approvals.api.outcomes import ReadRequest
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED, UNREAD
@@ -34,19 +45,19 @@ from approvals.record import sequence
 from approvals.record.events import VERDICTS
 
 CREATED = "request.created"
-#: Entries read at once.
+#: Entries per read.
 BATCH = 100
-#: How long a missing id is waited for at least: a transaction that has just drawn it may not be listed as active yet.
+#: Minimum wait for a missing id: a transaction that has just drawn it may not be listed as active yet.
 OVERLAP = timedelta(seconds=3)
 #: Characters of requests and decisions that one read loads; a single one may be larger.
 LOADED = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One audit entry about a request; `waiting` counts the pending requests of its workflow after it.
+class FeedEntry:
+    """One audit entry about a request; `waiting` is the number of pending requests of its workflow after it.
 
-    Only the columns that `may_receive` needs are loaded of the request, and the `size` of the others.
+    Only the request columns that `may_receive` needs are loaded, and the `size` of the others.
     """
 
     pk: int
@@ -54,7 +65,7 @@ class Entry:
     request: ApprovalRequest
     waiting: int
     skip: int
-    #: Whether it is for a caller who reads no secrets of the request.
+    #: Whether it is for a caller who may not read the request's secrets.
     masked: bool = False
 
     @property
@@ -67,10 +78,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Entries, the cursor of the next page, and whether there is more to read at once."""
+class FeedPage:
+    """Entries, the cursor of the next page, and whether more can be read at once."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[FeedEntry]
     cursor: StreamCursor
     more: bool
 
@@ -85,10 +96,10 @@ class _Row:
 
 
 def start_cursor(text: str) -> StreamCursor:
-    """Return the cursor that a client sent, or the current end without one. Raises Invalid."""
+    """Return the client's cursor, or the current end without one. Raise Invalid."""
     last = AuditEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     if not text:
-        # An entry that has an id and is not committed yet is new, however many follow it.
+        # An entry with an id that is not committed yet counts as new, however many entries follow it.
         return StreamCursor(sequence.first_open() or last + 1)
     cursor = StreamCursor.of_event(text)
     if cursor is None:
@@ -97,38 +108,56 @@ def start_cursor(text: str) -> StreamCursor:
             {"Last-Event-ID": _("is not the id of an event of this stream")},
         )
     if cursor.entry > last + 1:
-        message = _("is later than the newest event; the database may have been restored from a backup")
-        raise Invalid(_("This event does not exist yet. Connect without `Last-Event-ID`."), {"Last-Event-ID": message})
+        message = _(
+            "is later than the newest event; the database may have been restored from a backup"
+        )
+        raise Invalid(
+            _("This event does not exist yet. Connect without `Last-Event-ID`."),
+            {"Last-Event-ID": message},
+        )
     return cursor
 
 
-def read_page(cursor: StreamCursor) -> Page:
+def read_page(cursor: StreamCursor) -> FeedPage:
     """Return the entries after `cursor`; check each with `may_receive`."""
     rows = _rows(cursor)
     if not rows:
-        return Page((), cursor, more=False)
-    about = {row.pk: row for row in rows if row.request_id is not None and row.event in (CREATED, *VERDICTS)}
+        return FeedPage((), cursor, more=False)
+    about = {
+        row.pk: row
+        for row in rows
+        if row.request_id is not None and row.event in (CREATED, *VERDICTS)
+    }
     ids = {row.request_id for row in about.values()}
     requests = _without_bodies().in_bulk(list(ids)) if ids else {}
     waiting = _waiting_after(list(about))
     entries = [
-        Entry(row.pk, row.event, request, waiting[row.pk], cursor.shown if row.pk == cursor.entry else 0)
+        FeedEntry(
+            row.pk,
+            row.event,
+            request,
+            waiting[row.pk],
+            cursor.shown if row.pk == cursor.entry else 0,
+        )
         for row in about.values()
         if (request := requests.get(row.request_id)) is not None
     ]
-    return Page(entries, StreamCursor(rows[-1].pk + 1), more=len(rows) == BATCH)
+    return FeedPage(entries, StreamCursor(rows[-1].pk + 1), more=len(rows) == BATCH)
 
 
 class FrameCache:
-    """Encodes entries for all followers of one read: what several receive is loaded and encoded once."""
+    """Encode entries for all followers of one read, so that shared ones are loaded and encoded once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int, bool], list[bytes]] = {}
         self._size = 0
 
-    def frames(self, entries: Sequence[Entry]) -> tuple[list[bytes], StreamCursor | None]:
-        """Return the frames of as many entries as one read may load, and the cursor of the rest if there is one."""
-        chosen, size = list[Entry](), 0
+    def frames(
+        self, entries: Sequence[FeedEntry]
+    ) -> tuple[list[bytes], StreamCursor | None]:
+        """Return the frames of as many entries as one read may load, and the cursor of the rest, if any."""
+        chosen = list[FeedEntry]()
+        size = 0
         for entry in entries:
             size += entry.size
             if chosen and size > LOADED:
@@ -139,14 +168,17 @@ class FrameCache:
         rest = entries[len(chosen) :]
         return frames, StreamCursor(rest[0].pk, rest[0].skip) if rest else None
 
-    def _load(self, entries: Sequence[Entry]) -> None:
+    def _load(self, entries: Sequence[FeedEntry]) -> None:
         if self._size > 4 * LOADED:
-            # Followers at other cursors continue; frames that were already sent need not be kept.
-            self._known, self._size = {}, 0
+            # Followers at other cursors follow; frames that were already sent need not be kept.
+            self._known = {}
+            self._size = 0
         new = [entry for entry in entries if entry.key not in self._known]
         if not new:
             return
-        queryset = ApprovalRequest.objects.select_related("workflow", "decision").defer(UNREAD)
+        queryset = ApprovalRequest.objects.select_related("workflow", "decision").defer(
+            UNREAD
+        )
         requests = queryset.in_bulk([entry.request.pk for entry in new])
         for entry in new:
             events = _events(entry, requests[entry.request.pk])
@@ -154,11 +186,11 @@ class FrameCache:
             self._size += entry.size
 
 
-def _events(entry: Entry, request: ApprovalRequest) -> list[Event]:
-    request = masked_request(request) if entry.masked else request
+def _events(entry: FeedEntry, request: ApprovalRequest) -> list[StreamEvent]:
+    read = ReadRequest(request, masks=entry.masked)
     if entry.event == CREATED:
-        return encode.request_events(asked(request), first=entry.waiting == 1)
-    return encode.end_events(asked(request), ended(request), last=entry.waiting == 0)
+        return encode.request_events(asked(read), first=entry.waiting == 1)
+    return encode.end_events(asked(read), ended(read), last=entry.waiting == 0)
 
 
 def _without_bodies() -> QuerySet[ApprovalRequest]:
@@ -171,7 +203,7 @@ def _without_bodies() -> QuerySet[ApprovalRequest]:
 
 
 def may_receive(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
-    """Return whether an active caller may receive the events of a request; `thread` restricts them to one thread."""
+    """Return whether an active caller may receive the events of a request; `thread` limits them to one thread."""
     workflow = request.workflow
     of = workflow.thread_id or workflow.key
     # Threads of different owners may have the same id.
@@ -186,8 +218,15 @@ def _rows(cursor: StreamCursor) -> list[_Row]:
     settled = 0
     while True:
         entries = AuditEntry.objects.filter(pk__gte=cursor.entry).order_by("pk")
-        rows = [_Row(*row) for row in entries.values_list("pk", "at", "event", "request_id", Now())[:BATCH]]
-        end = next((place for place in _gaps(rows, cursor) if rows[place].pk > settled), None)
+        rows = [
+            _Row(*row)
+            for row in entries.values_list("pk", "at", "event", "request_id", Now())[
+                :BATCH
+            ]
+        ]
+        end = next(
+            (place for place in _gaps(rows, cursor) if rows[place].pk > settled), None
+        )
         if end is None:
             return rows
         if _is_recent(rows[end]) or (newly := sequence.settled()) < rows[end].pk:
@@ -197,7 +236,7 @@ def _rows(cursor: StreamCursor) -> list[_Row]:
 
 
 def _gaps(rows: Sequence[_Row], cursor: StreamCursor) -> Iterator[int]:
-    """Yield the place of each row whose predecessor is missing."""
+    """Yield the index of each row whose predecessor is missing."""
     # The very first entry may have any id.
     expected = cursor.entry if cursor.entry > 1 or not rows else rows[0].pk
     for place, row in enumerate(rows):
@@ -206,12 +245,12 @@ def _gaps(rows: Sequence[_Row], cursor: StreamCursor) -> Iterator[int]:
         expected = row.pk + 1
 
 
-#: When this process first saw an entry after a missing id, by the entry's id.
+#: The first time this process saw an entry after a missing id, by the entry's id.
 _seen: dict[int, float] = {}
 
 
 def _is_recent(row: _Row) -> bool:
-    """Return whether an entry is younger than OVERLAP by the database's clock, or was first seen so recently."""
+    """Return whether an entry is younger than OVERLAP by the database's clock, or was first seen within it."""
     if row.at <= row.clock - OVERLAP:
         return False
     if len(_seen) > BATCH:
@@ -222,7 +261,7 @@ def _is_recent(row: _Row) -> bool:
 def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
     """Return the number of pending requests of the workflow after each of these entries.
 
-    Entries store it; it is counted for entries from before that column existed.
+    Entries store it; it is counted for entries that are older than the column.
     """
     stored = AuditEntry.objects.filter(pk__in=entries).values_list("pk", "open_after")
     known = {pk: waiting for pk, waiting in stored if waiting is not None}
@@ -232,9 +271,20 @@ def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
 def _count_waiting(entries: Sequence[int]) -> dict[int, int]:
     if not entries:
         return {}
-    change = Case(When(event=CREATED, then=Value(1)), When(event__in=VERDICTS, then=Value(-1)), default=Value(0))
-    before: Any = AuditEntry.objects.filter(scope=OuterRef("scope"), run_id=OuterRef("run_id"), pk__lte=OuterRef("pk"))
+    change = Case(
+        When(event=CREATED, then=Value(1)),
+        When(event__in=VERDICTS, then=Value(-1)),
+        default=Value(0),
+    )
+    before: Any = AuditEntry.objects.filter(
+        scope=OuterRef("scope"), run_id=OuterRef("run_id"), pk__lte=OuterRef("pk")
+    )
     # Entries of a workflow are written under its lock, so all earlier ones are visible.
-    total = before.order_by().values("scope").annotate(total=Sum(change, output_field=IntegerField())).values("total")
+    total = (
+        before.order_by()
+        .values("scope")
+        .annotate(total=Sum(change, output_field=IntegerField()))
+        .values("total")
+    )
     rows = AuditEntry.objects.filter(pk__in=entries).annotate(waiting=Subquery(total))
     return dict(rows.values_list("pk", "waiting"))

@@ -1,4 +1,4 @@
-"""Serve all followers of this process together: one read, on one connection, answers all that a notification woke."""
+"""Serve all followers of this process together: one read on one connection serves all that a notification woke."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from approvals.access.callers import Caller, Credentials
 from approvals.api.agentforge import encode, feed
 from approvals.api.agentforge.encode import StreamCursor
-from approvals.api.agentforge.feed import FrameCache, Page
-from approvals.api.secrets import may_read_secrets
+from approvals.api.agentforge.feed import FeedPage, FrameCache
+from approvals.api.outcomes import may_read_secrets
 from approvals.db import pool
 from approvals.live import listeners
 from approvals.live.batching import BatchReader
 
-#: Seconds by which a lost notification may delay an event, and a revoked key stay connected.
+#: Maximum delay, in seconds, of an event after a lost notification, and of the end of a revoked key's connection.
 POLL = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What one follower reads next."""
+class FollowerState:
+    """A follower's next read."""
 
     credentials: Credentials
     thread: str
@@ -31,7 +31,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class FramePage:
-    """Frames of events, the cursor after them, and whether there are more to read at once."""
+    """Frames of events, the cursor after them, and whether more can be read at once."""
 
     frames: Sequence[bytes]
     cursor: StreamCursor
@@ -49,7 +49,9 @@ async def follow(
         yield encode.opening(cursor)
         while True:
             try:
-                page = await _readers.read(None, Reading(credentials, thread, cursor))
+                page = await _readers.read(
+                    None, FollowerState(credentials, thread, cursor)
+                )
             except pool.AWAY:
                 # The cursor is kept, so nothing that happens meanwhile is missed.
                 await asyncio.sleep(pool.RETRY)
@@ -63,9 +65,13 @@ async def follow(
                 await notifications.wait(POLL)
 
 
-def _read_all(subject: None, readings: Sequence[Reading]) -> list[FramePage | Exception | None]:
-    """Return an answer for each reading; equal credentials and equal cursors share a query."""
-    caller_of, page_at, encoder = functools.cache(Credentials.caller), functools.cache(feed.read_page), FrameCache()
+def _read_all(
+    subject: None, readings: Sequence[FollowerState]
+) -> list[FramePage | Exception | None]:
+    """Return a result for each reading; equal credentials and equal cursors share a query."""
+    caller_of = functools.cache(Credentials.caller)
+    page_at = functools.cache(feed.read_page)
+    encoder = FrameCache()
     answers: list[FramePage | Exception | None] = []
     # Read all pages before any rights: a follower who loses a right receives nothing that happened afterwards.
     for cursor in {reading.cursor for reading in readings}:
@@ -80,9 +86,9 @@ def _read_all(subject: None, readings: Sequence[Reading]) -> list[FramePage | Ex
 
 
 def _read(
-    reading: Reading,
+    reading: FollowerState,
     caller_of: Callable[[Credentials], Caller | None],
-    page_at: Callable[[StreamCursor], Page],
+    page_at: Callable[[StreamCursor], FeedPage],
     encoder: FrameCache,
 ) -> FramePage | None:
     caller = caller_of(reading.credentials)

@@ -1,1 +1,1 @@
-"""Hooks of coding agents: Claude Code and Codex ask people here, in their own shapes."""
+"""Hooks of coding agents: Claude Code and Codex ask people here, in their own formats."""

@@ -1,4 +1,4 @@
-"""The coding agents that have hooks, and what their answers can express."""
+"""Coding agents with hooks, and the abilities of their hook protocols."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Event(StrEnum):
-    """The events that are answered."""
+class HookEvent(StrEnum):
+    """The supported hook events."""
 
     PRE_TOOL_USE = "PreToolUse"
     PERMISSION_REQUEST = "PermissionRequest"
@@ -17,27 +17,31 @@ class Event(StrEnum):
     USER_PROMPT_SUBMIT = "UserPromptSubmit"
 
 
-#: The events that report what a call has done; nothing is asked then.
-REPORTS = frozenset({Event.POST_TOOL_USE, Event.POST_TOOL_USE_FAILURE})
+#: Events that report the result of a call; nothing is asked then.
+REPORTS = frozenset({HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
+class CodingAgent:
     """A coding agent.
 
-    `defers`: it can end and be resumed with the same call. `edits_permissions`: it takes an input in a PermissionRequest.
+    `defers`: it can exit and be resumed with the same call. `edits_permissions`: it accepts an input in a PermissionRequest.
     """
 
     name: str
-    events: frozenset[Event]
+    events: frozenset[HookEvent]
     defers: bool
     edits_permissions: bool
 
 
-CLAUDE_CODE = Agent(name="Claude Code", events=frozenset(Event), defers=True, edits_permissions=True)
-CODEX = Agent(
+CLAUDE_CODE = CodingAgent(
+    name="Claude Code", events=frozenset(HookEvent), defers=True, edits_permissions=True
+)
+CODEX = CodingAgent(
     name="Codex",
-    events=frozenset({Event.PRE_TOOL_USE, Event.PERMISSION_REQUEST, Event.POST_TOOL_USE}),
+    events=frozenset(
+        {HookEvent.PRE_TOOL_USE, HookEvent.PERMISSION_REQUEST, HookEvent.POST_TOOL_USE}
+    ),
     defers=False,
     edits_permissions=False,
 )

@@ -1,47 +1,53 @@
-"""The answers of hooks in the shapes of the agents. An answer that cannot be expressed blocks the call."""
+"""Hook answers in the formats of the agents. An answer that cannot be expressed blocks the call."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals.api.hooks.agents import CLAUDE_CODE, Event
+from approvals.api.hooks.agents import CLAUDE_CODE, HookEvent
 from approvals.api.hooks.asks import QUESTION, questions_of
 from approvals.api.hooks.bodies import HookCall
 from approvals.api.outcomes import approved_words
 from approvals.api.votes import waiting_words
 from approvals.asking.answers import answer_text
 from approvals.db.canonical_json import same_json
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.policy.deciders import warnings_of
 from approvals.states import Door, Kind, Verdict
 
 #: Longer inputs are not repeated to a model that has to send them itself.
 MAX_REPEATED = 4_000
-_HALTED = gettext_lazy("No one decided in time, and the policy stops the run then. Do nothing more.")
+_HALTED = gettext_lazy(
+    "No one decided in time, and the policy stops the run then. Do nothing more."
+)
 
-Answer = dict[str, Any]
+Answer = JsonDict
 
 
 def answer_of(call: HookCall, request: ApprovalRequest) -> Answer:
-    """Return the answer to a call whose request has ended, or that no one has decided in time."""
+    """Return the answer to a call whose request has ended, or was not decided in time."""
     decision = None if request.pending else request.decision
-    if call.event == Event.ELICITATION:
+    if call.event == HookEvent.ELICITATION:
         return _elicited(request, decision)
     if decision is None:
         return denied(call, _pending(request))
     if decision.verdict == Verdict.RESPOND:
-        return _allowed(call, decision, {**call.input, "answers": _answers(call, request, decision)}, changed=True)
+        return _allowed(
+            call,
+            decision,
+            {**call.input, "answers": _answers(call, request, decision)},
+            changed=True,
+        )
     if decision.verdict == Verdict.APPROVE:
         return _allowed(call, decision, call.input, changed=False)
     if decision.verdict == Verdict.EDIT:
         return _allowed(call, decision, decision.edited_input, changed=True)
     answer = denied(call, _refusal(request, decision))
-    # Of the agents, only Claude Code takes this; with a field that it does not know, Codex would let the call run.
+    # Only Claude Code accepts this; Codex would let the call run after an unknown field.
     return (
         answer | {"continue": False, "stopReason": str(_HALTED)}
         if request.halted and call.agent == CLAUDE_CODE
@@ -50,78 +56,121 @@ def answer_of(call: HookCall, request: ApprovalRequest) -> Answer:
 
 
 def deferred(call: HookCall, request: ApprovalRequest) -> Answer:
-    """Return the answer that ends the agent's process; resumed, it asks about the same call again."""
-    output = {"permissionDecision": "defer", "permissionDecisionReason": _pending(request)}
+    """Return the answer that ends the agent's process; once resumed, it asks about the same call again."""
+    output = {
+        "permissionDecision": "defer",
+        "permissionDecisionReason": _pending(request),
+    }
     return {"hookSpecificOutput": {"hookEventName": call.event, **output}}
 
 
 def denied(call: HookCall, reason: str) -> Answer:
     """Return the answer that blocks a tool call."""
-    if call.event == Event.PRE_TOOL_USE:
-        output: Answer = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    if call.event == HookEvent.PRE_TOOL_USE:
+        output: Answer = {
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        }
     else:
         output = {"decision": {"behavior": "deny", "message": reason}}
     return {"hookSpecificOutput": {"hookEventName": call.event, **output}}
 
 
 def taken(call: HookCall, request: ApprovalRequest) -> Answer:
-    """Return the answer to a call that waited for an approval which another call has taken."""
-    if call.event == Event.ELICITATION:
+    """Return the answer to a call that waited for an approval that another call used."""
+    if call.event == HookEvent.ELICITATION:
         return _elicited(request, None)
-    message = _("A person approved one call like this, and another call has already used that approval: %(call)s.")
-    more = _("So this call was not run. If it has to run once more, call the tool again, and a person is asked.")
+    message = _(
+        "A person approved one call like this, and another call has already used that approval: %(call)s."
+    )
+    more = _(
+        "So this call was not run. If it has to run once more, call the tool again, and a person is asked."
+    )
     return denied(call, f"{message % {'call': request.taken}} {more}")
 
 
 def kept_back(call: HookCall, request: ApprovalRequest) -> Answer:
-    """Return the answer that keeps a prompt from the model while a deferred call of its session waits."""
-    message = _("A call of this session still waits for a decision: %(url)s") % {"url": request.public_url}
+    """Return the answer that keeps a prompt from the model while a deferred call of its session is pending."""
+    message = _("A call of this session still waits for a decision: %(url)s") % {
+        "url": request.public_url
+    }
     more = _(
         "So this prompt was not sent: the call would be lost. Resume the session once it is decided, or cancel it."
     )
     output = {"hookEventName": call.event}
-    return {"decision": "block", "reason": f"{message} {more}", "hookSpecificOutput": output}
+    return {
+        "decision": "block",
+        "reason": f"{message} {more}",
+        "hookSpecificOutput": output,
+    }
 
 
 def told_afterwards(call: HookCall, request: ApprovalRequest) -> Answer:
-    """Return what the model reads beside the result of an approved call; nothing if it ran as the model sent it.
+    """Return the notes for the model beside the result of an approved call; empty if it ran unchanged and without a comment.
 
-    Not in the answer before the call: what agents can take there differs, and a field too many lets the call run.
+    They are not part of the answer before the call, because agents differ in the fields they accept there, and an unknown field
+    lets the call run.
     """
-    decision, notes = request.decision, []
+    decision = request.decision
+    notes = []
     if decision.verdict == Verdict.EDIT:
         notes.append(_changed(request.input, decision.edited_input or {}))
     if comment := decision.comment.strip():
-        notes.append(_("The person who approved this call says: %(comment)s") % {"comment": comment})
+        notes.append(
+            _("The person who approved this call says: %(comment)s")
+            % {"comment": comment}
+        )
     if not notes:
         return {}
-    return {"hookSpecificOutput": {"hookEventName": call.event, "additionalContext": "\n\n".join(notes)}}
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": call.event,
+            "additionalContext": "\n\n".join(notes),
+        }
+    }
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def _changed(before: JsonMapping, after: JsonMapping) -> str:
     names = sorted(
-        name for name in {*before, *after} if name not in after or not same_json(before.get(name), after[name])
+        name
+        for name in {*before, *after}
+        if name not in after or not same_json(before.get(name), after[name])
     )
     message = _(
         "A person approved this call with changes, so it ran with a different input than you sent. Changed: %(names)s."
     )
     text = json.dumps(after, ensure_ascii=False)
     more = _("It ran with this input: %(input)s") if len(text) <= MAX_REPEATED else ""
-    return " ".join([message % {"names": ", ".join(names)[:MAX_REPEATED]}, *([more % {"input": text}] if more else [])])
+    return " ".join(
+        [
+            message % {"names": ", ".join(names)[:MAX_REPEATED]},
+            *([more % {"input": text}] if more else []),
+        ]
+    )
 
 
-def _allowed(call: HookCall, decision: Decision, approved: Mapping[str, Any] | None, *, changed: bool) -> Answer:
-    """Return the answer that lets a call run, with the input that was approved, also if it is unchanged.
+def _allowed(
+    call: HookCall,
+    decision: Decision,
+    approved: JsonMapping | None,
+    *,
+    changed: bool,
+) -> Answer:
+    """Return the answer that lets a call run, always with the approved input.
 
-    Codex takes no approval without it, and Claude Code none of a plan. Where another hook rewrites the call, an answer without
-    an input would let a call run that no one has seen.
+    Codex accepts no approval without it, nor does Claude Code for a plan. If another hook rewrites the call, an answer without
+    the input would let an unseen call run.
     """
     tool_input = dict(approved or {})
-    if call.event == Event.PRE_TOOL_USE:
+    if call.event == HookEvent.PRE_TOOL_USE:
         reason = approved_words(decision)
-        output: Answer = {"permissionDecision": "allow", "permissionDecisionReason": reason, "updatedInput": tool_input}
+        output: Answer = {
+            "permissionDecision": "allow",
+            "permissionDecisionReason": reason,
+            "updatedInput": tool_input,
+        }
     elif changed and not call.agent.edits_permissions:
-        # Approving it as it was proposed would run what no one has approved.
+        # Approving it as proposed would run an input that was not approved.
         return denied(call, _change(call, tool_input))
     else:
         sent = {"updatedInput": tool_input} if call.agent.edits_permissions else {}
@@ -133,31 +182,52 @@ def _elicited(request: ApprovalRequest, decision: Decision | None) -> Answer:
     output: Answer = {"action": "cancel"}
     if decision is not None and decision.verdict == Verdict.RESPOND:
         output = {"action": "accept", "content": decision.answer}
-    elif decision is not None and request.kind == Kind.APPROVAL and decision.verdict == Verdict.APPROVE:
+    elif (
+        decision is not None
+        and request.kind == Kind.APPROVAL
+        and decision.verdict == Verdict.APPROVE
+    ):
         output = {"action": "accept"}
     elif decision is not None and decision.verdict in {Verdict.REJECT, Verdict.EDIT}:
-        # A changed address is not the one that the server wants to be opened.
+        # A changed address is not the one that the server wants to open.
         output = {"action": "decline"}
-    return {"hookSpecificOutput": {"hookEventName": Event.ELICITATION, **output}}
+    return {"hookSpecificOutput": {"hookEventName": HookEvent.ELICITATION, **output}}
 
 
-def _answers(call: HookCall, request: ApprovalRequest, decision: Decision) -> dict[str, str]:
-    """Return the answers by the text of their question, as Claude Code's own form gives them."""
+def _answers(
+    call: HookCall, request: ApprovalRequest, decision: Decision
+) -> dict[str, str]:
+    """Return the answers by question text, as in Claude Code's own form."""
     questions = questions_of(call)
     if request.kind == Kind.QUESTION:
         return {questions[0]["question"]: answer_text(decision.answer)}
     responses = decision.answer if isinstance(decision.answer, dict) else {}
     values = {
-        question["question"]: responses.get(f"{QUESTION}{number}", "") for number, question in enumerate(questions, 1)
+        question["question"]: responses.get(f"{QUESTION}{number}", "")
+        for number, question in enumerate(questions, 1)
     }
-    return {text: ", ".join(answer) if isinstance(answer, list) else str(answer) for text, answer in values.items()}
+    return {
+        text: ", ".join(answer) if isinstance(answer, list) else str(answer)
+        for text, answer in values.items()
+    }
 
 
-def _change(call: HookCall, tool_input: Mapping[str, Any]) -> str:
+def _change(call: HookCall, tool_input: JsonMapping) -> str:
     text = json.dumps(tool_input, ensure_ascii=False)
-    message = _("A person approved this call only with changes, which %(agent)s cannot make itself.")
-    more = _("Call the tool with this input: %(input)s") if len(text) <= MAX_REPEATED else ""
-    return " ".join([message % {"agent": call.agent.name}, *([more % {"input": text}] if more else [])])
+    message = _(
+        "A person approved this call only with changes, which %(agent)s cannot make itself."
+    )
+    more = (
+        _("Call the tool with this input: %(input)s")
+        if len(text) <= MAX_REPEATED
+        else ""
+    )
+    return " ".join(
+        [
+            message % {"agent": call.agent.name},
+            *([more % {"input": text}] if more else []),
+        ]
+    )
 
 
 def _refusal(request: ApprovalRequest, decision: Decision) -> str:
@@ -169,16 +239,24 @@ def _refusal(request: ApprovalRequest, decision: Decision) -> str:
     if decision.verdict == Verdict.EXPIRE:
         return _("No one decided in time, so this call was not run.")
     if decision.verdict == Verdict.CANCEL:
-        return _("This call was cancelled%(reason)s Do not repeat it.") % {"reason": reason}
+        return _("This call was cancelled%(reason)s Do not repeat it.") % {
+            "reason": reason
+        }
     if request.kind in {Kind.QUESTION, Kind.FORM}:
         return _("A person declined to answer%(reason)s") % {"reason": reason}
     if decision.via == Door.RULE:
-        return _("The policy denies this call%(reason)s Do not repeat it.") % {"reason": reason}
-    return _("A person declined this call%(reason)s Do not repeat it.") % {"reason": reason}
+        return _("The policy denies this call%(reason)s Do not repeat it.") % {
+            "reason": reason
+        }
+    return _("A person declined this call%(reason)s Do not repeat it.") % {
+        "reason": reason
+    }
 
 
 def _pending(request: ApprovalRequest) -> str:
-    message = _("No one has decided this yet, so it was not run. It is waiting at %(url)s") % {
-        "url": request.public_url
-    }
-    return " ".join(filter(None, [message, waiting_words(request), *warnings_of(request)]))
+    message = _(
+        "No one has decided this yet, so it was not run. It is waiting at %(url)s"
+    ) % {"url": request.public_url}
+    return " ".join(
+        filter(None, [message, waiting_words(request), *warnings_of(request)])
+    )

@@ -1,4 +1,4 @@
-"""Read the bodies of hooks. Members that are not used are ignored, because agents add new ones all the time."""
+"""Read hook bodies. Unknown members are ignored, because agents keep adding new ones."""
 
 from __future__ import annotations
 
@@ -12,44 +12,53 @@ from django.utils.translation import gettext_lazy
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
 from approvals.api.bodies import Body, Text
-from approvals.api.hooks.agents import Agent, Event
+from approvals.api.hooks.agents import CodingAgent, HookEvent
 from approvals.asking.asks import MAX_LENGTHS, MAX_MESSAGE
 from approvals.asking.origins import key_of_calls
-from approvals.db.canonical_json import NotCanonical, canonical, clean_text, digest, storable
+from approvals.db.canonical_json import (
+    NotCanonical,
+    canonical,
+    clean_text,
+    digest,
+    storable,
+)
 from approvals.exceptions import Invalid
-from approvals.text.confusables import tool_name_problem
+from approvals.json_types import JsonMapping
+from approvals.text.names import tool_name_problem
 from approvals.text.translation import translated
 
-MAX_ID, MAX_DIRECTORY, MAX_ADDRESS = 200, 4_096, 2_000
-#: Longer outputs are cut: the agent has them, and the record only needs to tell what happened.
+MAX_ID = 200
+MAX_DIRECTORY = 4_096
+MAX_ADDRESS = 2_000
+#: Longer outputs are cut: the agent has them, and the record only needs the gist.
 MAX_OUTPUT = 20_000
-#: The tool with which Claude Code asks its user questions.
+#: Claude Code's tool for asking its user questions.
 QUESTIONS = "AskUserQuestion"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCall:
-    """What a hook reports. Of a tool call `tool` and `input` are given, of an elicitation `server` and what it asks.
+    """The contents of a hook call. Tool calls have `tool` and `input`, elicitations `server` and its question.
 
-    Of a prompt only the session and its id are read, not its words.
+    Of a prompt only the session and id are read, not the text.
     """
 
-    agent: Agent
-    event: Event
+    agent: CodingAgent
+    event: HookEvent
     session: str
     prompt: str = ""
     directory: str = ""
     tool: str = ""
-    input: Mapping[str, Any] = field(default_factory=dict)
+    input: JsonMapping = field(default_factory=dict)
     tool_use: str = ""
     server: str = ""
     message: str = ""
     address: str = ""
-    requested_schema: Mapping[str, Any] | None = None
-    #: What a call that has run returned, or its error.
+    requested_schema: JsonMapping | None = None
+    #: The output or error of a completed call.
     output: Any = None
     error: str = ""
-    #: Whether the agent ends, and asks about the same call again when it is resumed, in another prompt.
+    #: Whether the agent exits and, when resumed, asks about the same call again in another prompt.
     deferred: bool = False
 
     @property
@@ -63,32 +72,40 @@ class HookCall:
 
     @property
     def key(self) -> str:
-        """What a repeat of the call is recognized by: its own id, or else what it is about; and the prompt that led to it.
+        """The identity of a repeated call: its own id, or else its content; and the prompt that led to it.
 
-        Some models number their calls anew in each turn. Only a deferred call is asked about in several prompts.
+        Some models restart their call numbers in each turn. Only a deferred call is asked about in several prompts.
         """
         if self.tool_use:
             turn = "" if self.deferred or not self.prompt else f"{self.prompt}:"
             key = f"{self.session}:{turn}{self.tool_use}"
-            return key if len(key) <= MAX_ID else key_of_calls("call:", self.session, turn, self.tool_use)
-        # People see it: without a key of the desk, hidden values of the input could be found by trying all of them.
-        return key_of_calls(f"{self.event.lower()}:", self.session, self.prompt, self.digest)
+            return (
+                key
+                if len(key) <= MAX_ID
+                else key_of_calls("call:", self.session, turn, self.tool_use)
+            )
+        # It is shown to people: without a server key, hidden input values could be found by brute force.
+        return key_of_calls(
+            f"{self.event.lower()}:", self.session, self.prompt, self.digest
+        )
 
     def require_storable(self) -> None:
-        """Raise Invalid if what the call does cannot be stored. Only calls that people are asked about have to be."""
+        """Raise Invalid if the call's content cannot be stored. Only calls that people are asked about need this."""
         try:
             _digest = self.digest
         except NotCanonical as error:
             raise _invalid(error) from error
 
     def as_stored(self) -> HookCall:
-        """Return the call for the record of a refused one, with what cannot be stored replaced."""
-        return replace(self, directory=clean_text(self.directory), input=storable(dict(self.input)))
+        """Return the call for the record of a refused one, with values that cannot be stored replaced."""
+        return replace(
+            self, directory=clean_text(self.directory), input=storable(dict(self.input))
+        )
 
     def require_storable_ids(self) -> None:
-        """Raise Invalid if what recognizes the call cannot be stored."""
+        """Raise Invalid if the call's ids cannot be stored."""
         try:
-            # Not part of what is decided, but stored and hashed all the same.
+            # Not part of the decision, but stored and hashed all the same.
             canonical([self.session, self.prompt, self.tool_use])
         except NotCanonical as error:
             raise _invalid(error) from error
@@ -101,7 +118,12 @@ class HookCall:
             "directory": self.directory,
             "tool": self.tool,
             "input": dict(self.input),
-            "elicitation": [self.server, self.message, self.address, self.requested_schema],
+            "elicitation": [
+                self.server,
+                self.message,
+                self.address,
+                self.requested_schema,
+            ],
         }
         return digest(about)
 
@@ -117,13 +139,15 @@ def _tool_name(value: str) -> str:
 
 
 def _output(value: Any) -> Any:
-    """Return an output as it may be recorded; one that is too large is cut, as text."""
+    """Return an output for the record; one that is too large is cut, as text."""
     try:
         if len(canonical(value)) <= MAX_OUTPUT:
             return value
     except NotCanonical:
         pass
-    text = clean_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    text = clean_text(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
     return text if len(text) <= MAX_OUTPUT else text[:MAX_OUTPUT] + "…"
 
 
@@ -136,7 +160,7 @@ Id = Annotated[Text, Field(min_length=1, max_length=MAX_ID)]
 
 
 class _Hook(Body):
-    """The members of all events, called as in `HookCall`. One that is null is absent."""
+    """The members of all events, named as in `HookCall`. A null member counts as absent."""
 
     model_config = ConfigDict(alias_generator=None)
     refusal = gettext_lazy("The body of the hook is invalid.")
@@ -148,14 +172,18 @@ class _Hook(Body):
 
     session: Id = Field(alias="session_id")
     # Claude Code names the prompt, Codex the turn; a resumed session may name neither.
-    prompt: Annotated[Text, Field(max_length=MAX_ID)] = Field("", validation_alias=AliasChoices("prompt_id", "turn_id"))
+    prompt: Annotated[Text, Field(max_length=MAX_ID)] = Field(
+        "", validation_alias=AliasChoices("prompt_id", "turn_id")
+    )
     directory: Annotated[Text, Field(max_length=MAX_DIRECTORY)] = Field("", alias="cwd")
 
 
 class _Permission(_Hook):
-    tool: Annotated[Text, Field(min_length=1, max_length=MAX_LENGTHS["tool_name"]), AfterValidator(_tool_name)] = Field(
-        alias="tool_name"
-    )
+    tool: Annotated[
+        Text,
+        Field(min_length=1, max_length=MAX_LENGTHS["tool_name"]),
+        AfterValidator(_tool_name),
+    ] = Field(alias="tool_name")
     input: dict[Any, Any] = Field(alias="tool_input")
 
 
@@ -182,27 +210,43 @@ class _Form(_Elicitation):
 
 
 class _Link(_Elicitation):
-    address: Annotated[Text, Field(min_length=1, max_length=MAX_ADDRESS)] = Field(alias="url")
+    address: Annotated[Text, Field(min_length=1, max_length=MAX_ADDRESS)] = Field(
+        alias="url"
+    )
 
 
-_EVENTS: Mapping[Event, type[_Hook]] = {
-    Event.PRE_TOOL_USE: _ToolUse,
-    Event.PERMISSION_REQUEST: _Permission,
-    Event.POST_TOOL_USE: _Success,
-    Event.POST_TOOL_USE_FAILURE: _Failure,
-    Event.USER_PROMPT_SUBMIT: _Hook,
+_EVENTS: Mapping[HookEvent, type[_Hook]] = {
+    HookEvent.PRE_TOOL_USE: _ToolUse,
+    HookEvent.PERMISSION_REQUEST: _Permission,
+    HookEvent.POST_TOOL_USE: _Success,
+    HookEvent.POST_TOOL_USE_FAILURE: _Failure,
+    HookEvent.USER_PROMPT_SUBMIT: _Hook,
 }
 
 
-def parse(body: Mapping[str, Any], agent: Agent) -> HookCall:
-    """Return what a hook reports. Raises Invalid with an error per member."""
+def parse(body: JsonMapping, agent: CodingAgent) -> HookCall:
+    """Return the hook call in a body. Raise Invalid with an error per member."""
     name = body.get("hook_event_name")
     if not isinstance(name, str) or name not in agent.events:
-        message = _("must be one of %(names)s, the events that Pausepoint answers for %(agent)s")
-        errors = {"hook_event_name": message % {"names": ", ".join(sorted(agent.events)), "agent": agent.name}}
-        raise Invalid(_("Pausepoint does not answer this event. Remove its hook from the agent's settings."), errors)
-    event = Event(name)
-    members = {name: value for name, value in body.items() if value is not None or name == "mode"}
+        message = _(
+            "must be one of %(names)s, the events that Pausepoint answers for %(agent)s"
+        )
+        errors = {
+            "hook_event_name": message
+            % {"names": ", ".join(sorted(agent.events)), "agent": agent.name}
+        }
+        raise Invalid(
+            _(
+                "Pausepoint does not answer this event. Remove its hook from the agent's settings."
+            ),
+            errors,
+        )
+    event = HookEvent(name)
+    members = {
+        name: value
+        for name, value in body.items()
+        if value is not None or name == "mode"
+    }
     if members.get("prompt_id") == "":
         del members["prompt_id"]
     document = _EVENTS.get(event) or (_Link if body.get("mode") == "url" else _Form)

@@ -1,4 +1,4 @@
-"""Find the request that a report of what a call has done is about."""
+"""Find the request behind a report of a call's result."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ from approvals.states import Status
 
 
 def series_of(call: HookCall) -> str:
-    """Return the key of all calls that are known by the same id, or by the same content without one."""
+    """Return the key of all calls with the same id, or without an id with the same content."""
     return key_of_calls("hook", call.agent.name, call.key)
 
 
 def reported_request(call: HookCall, scope: str) -> ApprovalRequest | None:
-    """Return the request of the call that a report is about: by its id, and by its input where calls share the id.
+    """Return the request of the reported call: by id, and by input where calls share the id.
 
-    None if there is none. Raises Invalid, and Conflict if several calls may have run.
+    None if there is none. Raise Invalid, or Conflict if several calls may have run.
     """
     # The report does not say whether the call was deferred.
     ways = (call, replace(call, deferred=True))
-    in_series = (queries.calls_of_tool(scope, series_of(way), call.tool) for way in ways)
+    in_series = (
+        queries.calls_of_tool(scope, series_of(way), call.tool) for way in ways
+    )
     made: Sequence[ApprovalRequest] = next(filter(None, in_series), ())
     if len(made) > 1:
         call.require_storable()
         return _reported(made, call)
-    # From before equal calls had a key.
-    older = (queries.find_call(scope, way.key) for way in ways)
-    return next(iter(made), None) or next(
-        (request for request in older if request is not None and request.idempotency_key is None), None
-    )
+    return next(iter(made), None)
 
 
-def _reported(made: Sequence[ApprovalRequest], call: HookCall) -> ApprovalRequest | None:
-    """Return the one of several requests, the latest first, whose call has run. Conflict if that cannot be known."""
+def _reported(
+    made: Sequence[ApprovalRequest], call: HookCall
+) -> ApprovalRequest | None:
+    """Return the request whose call has run, from several, latest first. Raise Conflict if it is ambiguous."""
     approved = [request for request in made if request.status == Status.APPROVED]
     same_input = [request for request in approved if _ran_with(request, call)]
-    if not same_input and any(_asked_with(request, call) for request in made if request not in approved):
-        # Of a call that no one has approved nothing is recorded.
+    if not same_input and any(
+        _asked_with(request, call) for request in made if request not in approved
+    ):
+        # Nothing is recorded for a call that was not approved.
         return None
     candidates = same_input or approved
     waiting = [request for request in candidates if request.report is None]
@@ -55,12 +57,15 @@ def _reported(made: Sequence[ApprovalRequest], call: HookCall) -> ApprovalReques
             "So nothing was recorded."
         )
         raise Conflict(message % {"id": call.tool_use}, str(waiting[0].pk))
-    # All have results: the report is sent again.
+    # All have results: the report is a repeat.
     return next(iter(waiting or candidates), None)
 
 
 def _ran_with(request: ApprovalRequest, call: HookCall) -> bool:
-    return digest_for(request, call.input, request.decision).text == request.decision.approved_digest
+    return (
+        digest_for(request, call.input, request.decision).text
+        == request.decision.approved_digest
+    )
 
 
 def _asked_with(request: ApprovalRequest, call: HookCall) -> bool:

@@ -1,4 +1,4 @@
-"""The arguments of the tools, and the requests that they describe, in the words of the REST API."""
+"""The arguments of the tools, and the requests made from them, in terms of the REST API."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from approvals.api.fields import WHOLE, Document
+from approvals.api.bodies import WHOLE, Document
 from approvals.api.outcomes import MAX_ERROR
 from approvals.api.requests import MAX_TIMEOUT, Attachments, Label, NewRequest, Option
 from approvals.asking.asks import MAX_MESSAGE, MAX_OPTIONS
 from approvals.asking.titles import title_and_message
+from approvals.json_types import JsonDict
 
 Timeout = Annotated[
     StrictInt,
-    Field(ge=0, le=MAX_TIMEOUT // 1000, description="Seconds until the request expires; 0 for never."),
+    Field(
+        ge=0,
+        le=MAX_TIMEOUT // 1000,
+        description="Seconds until the request expires; 0 for never.",
+    ),
     WHOLE,
 ]
-Input = Annotated[dict[str, Any], Field(description="The exact input that would run.")]
+Input = Annotated[JsonDict, Field(description="The exact input that would run.")]
 
-#: Seconds that a call of a patient tool waits, which is `permission`: Claude Code has no word for "not yet".
+#: Seconds that a call of a patient tool (`permission`) waits, because Claude Code cannot express "not yet".
 PATIENCE = 3600
-#: Seconds after which its request expires: before the call ends, so that no one approves what is gone.
+#: Seconds after which its request expires: before the call ends, so that no one approves an abandoned call.
 EXPIRY = PATIENCE - 10
 
-#: An action of this shape is the name of a tool; people filter and compare by it.
+#: An action of this form is the name of a tool; people filter and compare by it.
 _NAME = re.compile(r"[\w.:/-]{1,100}")
 _PRIORITIES: dict[str, Literal["low", "normal", "high", "critical"]] = {
     "low": "low",
@@ -43,7 +48,7 @@ class AskHuman(Document):
     """Answers to choose from. The person may also answer in their own words."""
     multiple: StrictBool = False
     """Whether more than one option may be chosen."""
-    response_schema: dict[str, Any] | None = None
+    response_schema: JsonDict | None = None
     """A JSON Schema (2020-12) that the answer must match; the person fills in a form."""
     context: Any = None
     """Anything that helps the person to answer."""
@@ -54,7 +59,10 @@ class AskHuman(Document):
 
     def request(self) -> NewRequest:
         title, message = title_and_message(self.question)
-        options = [Option(label=option) if isinstance(option, str) else option for option in self.options]
+        options = [
+            Option(label=option) if isinstance(option, str) else option
+            for option in self.options
+        ]
         return NewRequest(
             kind="question" if self.response_schema is None else "form",
             title=title,
@@ -83,7 +91,9 @@ class RequestApproval(Document):
 
     def request(self) -> NewRequest:
         named = _NAME.fullmatch(self.action) is not None
-        title, whole = (f"Run {self.action}?", "") if named else title_and_message(self.action)
+        title, whole = (
+            (f"Run {self.action}?", "") if named else title_and_message(self.action)
+        )
         return NewRequest(
             kind="approval",
             title=title,
@@ -108,7 +118,7 @@ class ReportResult(Document):
     """What came back, if it succeeded."""
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)] | None = None
     """Why it failed, if it failed."""
-    input: dict[str, Any] | None = None
+    input: JsonDict | None = None
     """What ran, so that it can be compared with what was approved. Without it, the approved input is taken for it."""
 
 

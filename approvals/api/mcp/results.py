@@ -1,28 +1,27 @@
-"""What a tool call returns: one text block with JSON and the same as structured content, or an error for the model."""
+"""Results of tool calls: a text block with JSON plus the same as structured content, or an error for the model."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import ValidationError
 
 from approvals.api.bodies import first_problem
-from approvals.api.outcomes import decision, report
+from approvals.api.outcomes import ReadRequest, decision, report
 from approvals.api.votes import waiting_words
 from approvals.exceptions import Refusal
-from approvals.models import ApprovalRequest
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.queries.policy.deciders import warnings_of
 from approvals.states import ASKS, Door, Kind, Status, Verdict
 
 MAX_ERRORS = 20
 
-#: The status that a call reads if another call has used the approval for which both have waited.
+#: The status for a call if another call has used the approval that both waited for.
 TAKEN = "taken"
 
-#: The schema of what `ask_human`, `request_approval` and `check_request` return.
-OUTCOME: Mapping[str, Any] = {
+#: The output schema of `ask_human`, `request_approval` and `check_request`.
+OUTCOME: JsonMapping = {
     "type": "object",
     "properties": {
         "request_id": {"type": "string"},
@@ -34,7 +33,10 @@ OUTCOME: Mapping[str, Any] = {
             "items": {"type": "string"},
             "description": "Why it may wait in vain. Say it to the person you work for.",
         },
-        "votes": {"type": "string", "description": "How far it is, if several people have to decide."},
+        "votes": {
+            "type": "string",
+            "description": "How far it is, if several people have to decide.",
+        },
         "by": {"type": "string", "description": "Who decided."},
         "comment": {"type": "string", "description": "What that person says."},
         "answer": {"description": "The answer to a question."},
@@ -42,14 +44,26 @@ OUTCOME: Mapping[str, Any] = {
             "type": "object",
             "description": "The grant, given by `by`, that approved it without asking: its id and which use this was.",
         },
-        "halted": {"type": "boolean", "description": "Whether you have to stop: do nothing more, and say so."},
-        "rule": {"type": "object", "description": "The rule of the policy that decided it without asking."},
-        "input": {"type": "object", "description": "The approved input, which may differ from the requested one."},
-        "result": {"type": "object", "description": "What the approved action has done, if it was reported."},
+        "halted": {
+            "type": "boolean",
+            "description": "Whether you have to stop: do nothing more, and say so.",
+        },
+        "rule": {
+            "type": "object",
+            "description": "The rule of the policy that decided it without asking.",
+        },
+        "input": {
+            "type": "object",
+            "description": "The approved input, which may differ from the requested one.",
+        },
+        "result": {
+            "type": "object",
+            "description": "What the approved action has done, if it was reported.",
+        },
     },
     "required": ["request_id", "status", "url", "message"],
 }
-#: What a model is told about a request by its status.
+#: Instructions for the model, by status of the request.
 _APPROVALS = {
     Status.PENDING: "No one has decided yet. Do not run it. Call check_request with this request_id.",
     Status.APPROVED: "Approved. Run it with exactly this input, then call report_result.",
@@ -80,18 +94,27 @@ _HAS_RUN = "This has run already, and its result was reported. Do not run it aga
 _DEFAULT = "No one answered before the deadline, so this is the default answer."
 
 
-def outcome(request: ApprovalRequest) -> dict[str, Any]:
-    """Return a request as a model reads it."""
+def outcome(read: ReadRequest) -> JsonDict:
+    """Return a request in the form for models."""
+    request = read.row
     status = Status(request.status)
     message = (_QUESTIONS if request.kind in ASKS else _APPROVALS).get(status, "")
-    document: dict[str, Any] = {"request_id": str(request.pk), "status": status.value, "url": request.public_url}
+    document: JsonDict = {
+        "request_id": str(request.pk),
+        "status": status.value,
+        "url": request.public_url,
+    }
     if status == Status.PENDING:
         votes = waiting_words(request)
         document |= {"message": message} | ({"votes": votes} if votes else {})
-        return document | ({"warnings": warnings} if (warnings := warnings_of(request)) else {})
-    made = decision(request, request.decision)
-    answered = made.verdict == Verdict.RESPOND or (status == Status.EXPIRED and request.has_default)
-    reported = report(request)
+        return document | (
+            {"warnings": warnings} if (warnings := warnings_of(request)) else {}
+        )
+    made = decision(read, request.decision)
+    answered = made.verdict == Verdict.RESPOND or (
+        status == Status.EXPIRED and request.has_default
+    )
+    reported = report(read)
     if made.halted:
         message = _HALTED
     elif reported is not None and made.approved_input is not None:
@@ -106,42 +129,69 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
         message = _REPEATED
     elif answered and status == Status.EXPIRED:
         message = _DEFAULT
-    more: dict[str, Any] = {"by": made.by, "comment": made.comment or None, "input": made.approved_input}
-    more["grant"] = None if made.grant is None else made.grant.model_dump(mode="json", exclude_none=True)
+    more: JsonDict = {
+        "by": made.by,
+        "comment": made.comment or None,
+        "input": made.approved_input,
+    }
+    more["grant"] = (
+        None
+        if made.grant is None
+        else made.grant.model_dump(mode="json", exclude_none=True)
+    )
     more["halted"] = made.halted or None
     more["rule"] = None if made.rule is None else made.rule.model_dump()
-    more["result"] = None if reported is None else reported.model_dump(mode="json", exclude_none=True)
+    more["result"] = (
+        None
+        if reported is None
+        else reported.model_dump(mode="json", exclude_none=True)
+    )
     document |= {name: value for name, value in more.items() if value is not None}
-    return document | ({"answer": made.answer} if answered else {}) | {"message": message}
+    return (
+        document | ({"answer": made.answer} if answered else {}) | {"message": message}
+    )
 
 
-def taken(request: ApprovalRequest) -> dict[str, Any]:
-    """Return a request for a call that has waited for an approval which another call has used."""
+def taken(read: ReadRequest) -> JsonDict:
+    """Return a request for a call that waited for an approval that another call used."""
+    request = read.row
     message = (
         f"A person approved one call, and another call has already used that approval: {request.taken}. Do not run "
         "it because of this. If it has to run once more, call request_approval again."
     )
-    document: dict[str, Any] = {"request_id": str(request.pk), "status": TAKEN, "url": request.public_url}
-    if (reported := report(request)) is not None:
-        return document | {"message": _HAS_RUN, "result": reported.model_dump(mode="json", exclude_none=True)}
+    document: JsonDict = {
+        "request_id": str(request.pk),
+        "status": TAKEN,
+        "url": request.public_url,
+    }
+    if (reported := report(read)) is not None:
+        return document | {
+            "message": _HAS_RUN,
+            "result": reported.model_dump(mode="json", exclude_none=True),
+        }
     return document | {"message": message}
 
 
-def foreign(request: ApprovalRequest) -> dict[str, Any]:
-    """Return a request as a client reads it that has not asked."""
-    shown = outcome(request)
-    if request.status == Status.APPROVED:
-        shown["message"] = "A person approved this for the program that asked. Do not run it because of this."
+def foreign(read: ReadRequest) -> JsonDict:
+    """Return a request for a client that did not make it."""
+    shown = outcome(read)
+    if read.row.status == Status.APPROVED:
+        shown["message"] = (
+            "A person approved this for the program that asked. Do not run it because of this."
+        )
     return shown
 
 
-def permission(request: ApprovalRequest) -> dict[str, Any]:
-    """Return a request as Claude Code's permission prompt reads it. Whatever is not approved is denied."""
+def permission(read: ReadRequest) -> JsonDict:
+    """Return a request in the form of Claude Code's permission prompt. Everything but an approval is a denial."""
+    request = read.row
     if request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
-        return allowed(decision(request, request.decision).approved_input)
+        return allowed(decision(read, request.decision).approved_input)
     waiting = f"No one has decided yet, so this was not run. The request waits at {request.public_url}."
     message = {
-        Status.PENDING: " ".join(filter(None, [waiting, waiting_words(request), *warnings_of(request)])),
+        Status.PENDING: " ".join(
+            filter(None, [waiting, waiting_words(request), *warnings_of(request)])
+        ),
         Status.EXPIRED: "No one decided before the deadline, so this was not run.",
     }.get(Status(request.status))
     if message is None:
@@ -149,27 +199,31 @@ def permission(request: ApprovalRequest) -> dict[str, Any]:
         by_rule = request.decision.via == Door.RULE
         rejected = "The policy denies this" if by_rule else "A person rejected this"
         message = "The request was cancelled" if cancelled else rejected
-        comment = request.decision.comment.strip()
-        message = f"{message}: {comment}" if comment else f"{message}. Do not repeat it."
+        comment = read.decided(request.decision)["comment"].strip()
+        message = (
+            f"{message}: {comment}" if comment else f"{message}. Do not repeat it."
+        )
     return denial(_HALTED) | {"interrupt": True} if request.halted else denial(message)
 
 
-def allowed(approved_input: Mapping[str, Any] | None) -> dict[str, Any]:
+def allowed(approved_input: JsonMapping | None) -> JsonDict:
     return {"behavior": "allow", "updatedInput": approved_input}
 
 
-def denial(message: str) -> dict[str, Any]:
+def denial(message: str) -> JsonDict:
     return {"behavior": "deny", "message": message}
 
 
-def tool_result(value: Mapping[str, Any], *, structured: bool = True) -> dict[str, Any]:
+def tool_result(value: JsonMapping, *, structured: bool = True) -> JsonDict:
     """Return the result of a call."""
     text = json.dumps(value, ensure_ascii=False)
-    return {"content": [{"type": "text", "text": text}]} | ({"structuredContent": value} if structured else {})
+    return {"content": [{"type": "text", "text": text}]} | (
+        {"structuredContent": value} if structured else {}
+    )
 
 
-def tool_error(text: str) -> dict[str, Any]:
-    """Return the result of a call that was refused, in words for the model."""
+def tool_error(text: str) -> JsonDict:
+    """Return the result of a refused call, in words for the model."""
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
@@ -177,7 +231,9 @@ def words_of(error: Refusal | ValidationError) -> str:
     """Return why a call was refused, with an error per argument."""
     if isinstance(error, ValidationError):
         errors = {
-            ".".join(map(str, problem["loc"])): problem["msg"].removeprefix("Value error, ")
+            ".".join(map(str, problem["loc"])): problem["msg"].removeprefix(
+                "Value error, "
+            )
             for problem in error.errors()
         }
         return "\n".join(["The arguments are invalid.", *_lines(errors)])
@@ -185,11 +241,18 @@ def words_of(error: Refusal | ValidationError) -> str:
     return "\n".join([str(error), *_lines(errors)])
 
 
-def words_of_values(arguments: Mapping[str, Any], problem: Refusal) -> str:
-    """Return why a call cannot be stored, by the first value of its arguments for which that is so; else the `problem`."""
+def words_of_values(arguments: JsonMapping, problem: Refusal) -> str:
+    """Return why a call cannot be stored, naming the first such argument; else the `problem`."""
     path, reason = first_problem(arguments)
-    return "\n".join(["The arguments are invalid.", *_lines({path: reason})]) if path else str(problem)
+    return (
+        "\n".join(["The arguments are invalid.", *_lines({path: reason})])
+        if path
+        else str(problem)
+    )
 
 
 def _lines(errors: Mapping[str, str]) -> list[str]:
-    return [f"{name[:100]}: {message[:300]}" for name, message in list(errors.items())[:MAX_ERRORS]]
+    return [
+        f"{name[:100]}: {message[:300]}"
+        for name, message in list(errors.items())[:MAX_ERRORS]
+    ]

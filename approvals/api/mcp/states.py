@@ -1,6 +1,6 @@
-"""What a client hands back so that any process of the desk can go on: encrypted, so that no one can read or forge it.
+"""State that a client returns so that any process can continue: encrypted, so that no one can read or forge it.
 
-`requestState` is for a call that the client repeats, the id of an event for a stream that it continues after it broke.
+It is the `requestState` of a repeated call, or the event id with which a client continues a broken stream.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from cryptography.fernet import InvalidToken
 
 from approvals.crypto import encryption
 
-#: What the key is derived from.
+#: Purpose of the derived key.
 KEY = ("approvals.api.mcp", "request-state")
-#: Seconds for which a text can be used, and the characters it can have: it holds ids, a digest and short values.
-LASTS, MAX_ENCRYPTED = 86_400, 2000
+#: Lifetime of a text in seconds, and its maximum length: it holds ids, a digest and short values.
+LASTS = 86_400
+MAX_ENCRYPTED = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class CallState:
-    """Which request a call waits for, how often it was repeated, and what it takes the decision as."""
+class WaitState:
+    """The request that a call waits for, its number of repeats, and the identity under which it consumes the decision."""
 
     request_id: UUID
     rounds: int
@@ -31,7 +32,7 @@ class CallState:
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """The call that a stream answers: the request it waits for, its tool, its id and its progress token, and its taker."""
+    """The call behind a stream: its request, tool, id, progress token and taker."""
 
     request_id: UUID
     tool: str
@@ -40,28 +41,47 @@ class StreamState:
     taker: str
 
 
-def encrypt_call(state: CallState, *, scope: str, digest: str) -> str:
-    """Return the state as text that only the same client (`scope`) can use, for the same tool and arguments (`digest`)."""
+def encrypt_call(state: WaitState, *, scope: str, digest: str) -> str:
+    """Encrypt the state, for the same client (`scope`), tool and arguments (`digest`) only."""
     return _encrypt([str(state.request_id), state.rounds, state.taker, scope, digest])
 
 
-def decrypt_call(text: str, *, scope: str, digest: str) -> CallState | None:
-    """Return what `encrypt_call` was given; None if the text is not ours, too old, or of another client or call."""
+def decrypt_call(text: str, *, scope: str, digest: str) -> WaitState | None:
+    """Return the state from `encrypt_call`; None if the text is not ours, too old, or of another client or call."""
     match _decrypt(text):
-        case [str(request_id), int(rounds), str(taker), str(of), str(about)] if (of, about) == (scope, digest):
-            return CallState(UUID(request_id), rounds, taker)
+        case [str(request_id), int(rounds), str(taker), str(of), str(about)] if (
+            of,
+            about,
+        ) == (scope, digest):
+            return WaitState(UUID(request_id), rounds, taker)
     return None
 
 
 def encrypt_stream(state: StreamState, *, scope: str) -> str:
-    """Return the id of the events of a stream, which only the same client can use."""
-    return _encrypt([str(state.request_id), state.tool, state.call_id, state.progress_token, state.taker, scope])
+    """Return the id of the events of a stream, for the same client only."""
+    return _encrypt(
+        [
+            str(state.request_id),
+            state.tool,
+            state.call_id,
+            state.progress_token,
+            state.taker,
+            scope,
+        ]
+    )
 
 
 def decrypt_stream(text: str, *, scope: str) -> StreamState | None:
-    """Return what `encrypt_stream` was given; None if the text is not ours, too old, or of another client."""
+    """Return the state from `encrypt_stream`; None if the text is not ours, too old, or of another client."""
     match _decrypt(text):
-        case [str(request_id), str(tool), call_id, progress_token, str(taker), str(of)] if of == scope:
+        case [
+            str(request_id),
+            str(tool),
+            call_id,
+            progress_token,
+            str(taker),
+            str(of),
+        ] if of == scope:
             return StreamState(UUID(request_id), tool, call_id, progress_token, taker)
     return None
 

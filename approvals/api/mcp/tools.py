@@ -1,4 +1,4 @@
-"""The tools of the desk: what a client is told about them, and what each does before it waits."""
+"""The tools: their descriptions for clients, and the part of each that runs before the wait."""
 
 from __future__ import annotations
 
@@ -12,29 +12,37 @@ from pydantic import BaseModel
 from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.access.tool_lists import ASKING, Ruling
-from approvals.api import asking
+from approvals.api import requests
 from approvals.api.mcp import repeats, results
-from approvals.api.mcp.arguments import AskHuman, CheckRequest, Permission, ReportResult, RequestApproval
-from approvals.api.mcp.messages import Call
+from approvals.api.mcp.arguments import (
+    AskHuman,
+    CheckRequest,
+    Permission,
+    ReportResult,
+    RequestApproval,
+)
+from approvals.api.mcp.messages import MethodCall
+from approvals.api.outcomes import ReadRequest
 from approvals.api.requests import ask_from
 from approvals.asking.answers import ABSENT
 from approvals.asking.digests import digest_for
 from approvals.asking.origins import Origin
 from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid, NotAllowed
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
 from approvals.states import MCP, Door
 
-Start = Callable[[Caller, Any, Call], ApprovalRequest | dict[str, Any]]
+Start = Callable[[Caller, Any, MethodCall], ApprovalRequest | JsonDict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A tool. `start` returns the request to wait for, or the result if there is nothing to wait for.
 
-    `repeatable` is whether a client may be asked to repeat the call, to wait for longer than one call can. `patient` is for
-    a client that has no word for "not yet": its call waits until the client itself gives up.
+    `repeatable`: a client may be asked to repeat the call, to wait longer than one call can. `patient`: the client cannot express
+    "not yet", so its call waits until the client gives up.
     """
 
     name: str
@@ -43,17 +51,21 @@ class Tool:
     arguments: type[BaseModel]
     scope: str
     start: Start
-    show: Callable[[ApprovalRequest], dict[str, Any]] = results.outcome
-    output: Mapping[str, Any] | None = None
+    show: Callable[[ReadRequest], JsonDict] = results.outcome
+    output: JsonMapping | None = None
     hints: Mapping[str, bool]
     repeatable: bool = False
     patient: bool = False
 
-    def described(self) -> dict[str, Any]:
-        """Return the tool as `tools/list` says it."""
+    def described(self) -> JsonDict:
+        """Return the tool's entry in `tools/list`."""
         schema = self.arguments.model_json_schema()
-        # Its name and docstring are for developers of the desk.
-        about = {name: value for name, value in schema.items() if name not in {"title", "description"}}
+        # The schema's title and description are for developers of Pausepoint.
+        about = {
+            name: value
+            for name, value in schema.items()
+            if name not in {"title", "description"}
+        }
         output = {} if self.output is None else {"outputSchema": self.output}
         return {
             "name": self.name,
@@ -66,24 +78,27 @@ class Tool:
 
 
 def _ask(
-    caller: Caller, arguments: AskHuman | RequestApproval | Permission, call: Call
-) -> ApprovalRequest | dict[str, Any]:
-    """Return the request that the arguments describe, created unless the same call has made it before; or its result."""
+    caller: Caller, arguments: AskHuman | RequestApproval | Permission, call: MethodCall
+) -> ApprovalRequest | JsonDict:
+    """Return the request in the arguments, created unless the same call has made it before; or its result."""
     sent = arguments.request()
     session = repeats.named_in(call.meta, repeats.SESSIONS)
     call_id = sent.tool_call_id or repeats.named_in(call.meta, repeats.CALL_IDS)
     if sent.tool_call_id:
         sent.tool_call_id = repeats.name_of_call(session, sent.tool_call_id)
-    # Larger than what was sent, with the defaults.
+    # With its defaults, it is larger than the message.
     about = arguments.model_dump(mode="json", exclude={"attachments"})
-    body = digest(about | ({"attachments": sent.files} if sent.files else {}), max_bytes=2 * MAX_BYTES)
+    body = digest(
+        about | ({"attachments": sent.files} if sent.files else {}),
+        max_bytes=2 * MAX_BYTES,
+    )
     origin = Origin(
         scope=caller.scope,
         digest=body,
         source=MCP,
         thread_id=session,
         agent=call.client[:100],
-        # A permission prompt has no word for a result; whoever asks by a name of its own reads what has run.
+        # A permission prompt cannot carry a result; callers with names of their own get the results.
         calls=repeats.equal_calls(
             caller,
             call,
@@ -93,16 +108,18 @@ def _ask(
             returns_results=not isinstance(arguments, Permission),
         ),
     )
-    outcome = asking.ask(caller, ask_from(sent), origin)
+    outcome = requests.ask(caller, ask_from(sent), origin)
     if outcome.warnings and not isinstance(arguments, Permission):
-        # A model that may wait in vain reads so before it waits.
-        return results.outcome(outcome.request)
+        # The model is warned before it waits in vain.
+        return results.outcome(ReadRequest(outcome.request))
     return outcome.request
 
 
-def _permit(caller: Caller, arguments: Permission, call: Call) -> ApprovalRequest | dict[str, Any]:
-    """Return the request for a permission, or the permission to ask people. NotAllowed for a tool that the key's lists deny."""
-    ruling, pattern = asking.ruling(caller, arguments.tool_name)
+def _permit(
+    caller: Caller, arguments: Permission, call: MethodCall
+) -> ApprovalRequest | JsonDict:
+    """Return the request for a permission, or the permission to ask people. Raise NotAllowed if the key's lists deny the tool."""
+    ruling, pattern = requests.ruling(caller, arguments.tool_name)
     if ruling == Ruling.DENIED:
         session = repeats.named_in(call.meta, repeats.SESSIONS)
         subject = Subject(
@@ -112,36 +129,56 @@ def _permit(caller: Caller, arguments: Permission, call: Call) -> ApprovalReques
             tool_name=arguments.tool_name,
             tool_call_id=repeats.name_of_call(session, arguments.tool_use_id),
         )
-        raise NotAllowed(asking.deny(caller, subject, arguments.input, pattern, via=Door.MCP))
-    if ruling == Ruling.ALLOWED and arguments.tool_name in ASKING and pattern == arguments.tool_name:
+        raise NotAllowed(
+            requests.deny(caller, subject, arguments.input, pattern, via=Door.MCP)
+        )
+    if (
+        ruling == Ruling.ALLOWED
+        and arguments.tool_name in ASKING
+        and pattern == arguments.tool_name
+    ):
         return results.allowed(arguments.input)
     return _ask(caller, arguments, call)
 
 
-def _check(caller: Caller, arguments: CheckRequest, call: Call) -> ApprovalRequest:
+def _check(
+    caller: Caller, arguments: CheckRequest, call: MethodCall
+) -> ApprovalRequest:
     return queries.get_request_for(caller.standing, arguments.request_id)
 
 
-def _report(caller: Caller, arguments: ReportResult, call: Call) -> dict[str, Any]:
+def _report(caller: Caller, arguments: ReportResult, call: MethodCall) -> JsonDict:
     # Null can be an output. With an error it means no output.
-    has_output = "output" in arguments.model_fields_set and (arguments.output is not None or arguments.error is None)
+    has_output = "output" in arguments.model_fields_set and (
+        arguments.output is not None or arguments.error is None
+    )
     if has_output == (arguments.error is not None):
-        raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
+        raise Invalid(
+            _("Send either an output or an error."),
+            {"output": _("send this or `error`, not both")},
+        )
     request = queries.get_request_for(caller.standing, arguments.request_id)
     decided = None if request.pending else request.decision
     digest = "" if decided is None else decided.approved_digest
     if arguments.input is not None:
         digest = digest_for(request, arguments.input, decided).text
-    result = actions.Result(
+    result = actions.ReportedResult(
         input_digest=digest,
         output=arguments.output if has_output else ABSENT,
         error_text=arguments.error or "",
     )
-    actions.report_result(request.pk, result, scope=caller.scope, by=caller.actor, via=Door.MCP)
+    actions.report_result(
+        request.pk, result, scope=caller.scope, by=caller.actor, via=Door.MCP
+    )
     return {}
 
 
-_ASKS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": True}
+_ASKS = {
+    "readOnlyHint": False,
+    "destructiveHint": False,
+    "idempotentHint": False,
+    "openWorldHint": True,
+}
 
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
@@ -189,7 +226,12 @@ TOOLS: Mapping[str, Tool] = {
             scope="ask",
             start=_report,
             output={"type": "object"},
-            hints={"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
+            hints={
+                "readOnlyHint": False,
+                "destructiveHint": False,
+                "idempotentHint": True,
+                "openWorldHint": False,
+            },
         ),
         Tool(
             name="permission",

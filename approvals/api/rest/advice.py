@@ -1,4 +1,4 @@
-"""Advice over REST: what a program thinks of a request that waits for people."""
+"""Programs' advice on pending requests over REST."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from pydantic import Field
 
 from approvals.access.callers import Caller
 from approvals.actions import attention
-from approvals.api.bodies import mark_replayed
-from approvals.api.fields import Document, shown_with
-from approvals.api.rest.documents import AdviceDocument
+from approvals.api.bodies import Document, mark_replayed, shown_with
+from approvals.api.rest.documents import AdviceDocument, advice_document
 from approvals.api.rest.operations import JsonBody, operation, problems
-from approvals.api.rest.shapes import advice_document
 from approvals.models.attention import MAX_MORE_VOTES, MAX_TEXT
 from approvals.states import Door, Hint, Priority
 
@@ -24,7 +22,12 @@ router = Router(tags=["Advice"])
 
 
 class NewAdvice(Document):
-    model_config = shown_with({"hint": "look_closer", "text": "The IBAN differs from that of the last 12 payments."})
+    model_config = shown_with(
+        {
+            "hint": "look_closer",
+            "text": "The IBAN differs from that of the last 12 payments.",
+        }
+    )
 
     hint: Hint
     """What you advise."""
@@ -32,7 +35,9 @@ class NewAdvice(Document):
     """Why, as plain text."""
     raise_priority: Priority | None = None
     """The priority that the request gets if its own is lower."""
-    more_votes: Annotated[int, Field(strict=True, ge=1, le=MAX_MORE_VOTES)] | None = None
+    more_votes: Annotated[int, Field(strict=True, ge=1, le=MAX_MORE_VOTES)] | None = (
+        None
+    )
     """How many more people have to approve. Only for approvals, once per user, and five for all advice on a request."""
 
 
@@ -44,13 +49,21 @@ class NewAdvice(Document):
 )
 @operation("advise")
 def create_advice(
-    caller: Caller, request_id: UUID, sent: Annotated[NewAdvice, JsonBody(...)], response: HttpResponse
+    caller: Caller,
+    request_id: UUID,
+    sent: Annotated[NewAdvice, JsonBody(...)],
+    response: HttpResponse,
 ) -> Reply[AdviceDocument]:
     """Needs the scope `advise`, a user who may see the request, and another key than the one that asked. People see advice
     folded, below what they decide on. It never approves, rejects or lowers the priority. Advice cannot be changed; the same
     advice from the same key is stored once, and then returned with 200 and `Idempotent-Replayed`. 409 `conflict` if the request
     has ten pieces of advice, or cannot need so many votes: there must be enough people who may approve it.
     """
-    outcome = attention.advise(request_id, attention.Recommendation(**dict(sent)), by=caller.actor, via=Door.REST)
+    outcome = attention.advise(
+        request_id,
+        attention.Recommendation(**dict(sent)),
+        by=caller.actor,
+        via=Door.REST,
+    )
     mark_replayed(response, outcome.replayed)
     return Reply(200 if outcome.replayed else 201, advice_document(outcome.advice))

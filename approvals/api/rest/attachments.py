@@ -1,4 +1,4 @@
-"""The files of requests, for programs and for the pages, which show them from here."""
+"""The files of requests, for programs and pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from approvals.text.file_types import ENDINGS, download_name
 
 router = Router(tags=["Requests"])
 
-_CONTENT = {media_type: {"schema": {"type": "string", "format": "binary"}} for media_type in ENDINGS}
+_CONTENT = {
+    media_type: {"schema": {"type": "string", "format": "binary"}}
+    for media_type in ENDINGS
+}
 
 
 @router.get(
@@ -24,10 +27,14 @@ _CONTENT = {media_type: {"schema": {"type": "string", "format": "binary"}} for m
     openapi_extra=problems(404, 410, 503, ok=_CONTENT),
 )
 @operation("read")
-def read_attachment(caller: Caller, request: HttpRequest, request_id: UUID, attachment_id: UUID) -> HttpResponse:
+def read_attachment(
+    caller: Caller, request: HttpRequest, request_id: UUID, attachment_id: UUID
+) -> HttpResponse:
     """Needs the scope `read`. Returns the bytes, with the type that was found in them. 410 `file_removed` if retention has
     removed them.
     """
     file = attachment_for(caller.standing, request_id, attachment_id)
     name = download_name(file.name, file.media_type)
-    return file_response(request, file.media_type, name, file.sha256, lambda: content_of(file))
+    return file_response(
+        request, file.media_type, name, file.sha256, lambda: content_of(file)
+    )

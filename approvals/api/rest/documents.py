@@ -1,108 +1,36 @@
-"""The bodies that clients send, and the documents that they receive."""
+"""Documents for clients."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
-from django.utils.translation import gettext as _
-from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
+from django.conf import settings
+from django.utils import timezone
+from pydantic import BaseModel, Field
 
-from approvals.actions.checking import MAX_COMMENT
-from approvals.actions.policy.publishing import WIDTH_OF
-from approvals.api.fields import NULL, WHOLE, Document, Moment, shown_with, when
-from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument, RuleDocument
-from approvals.api.votes import VotesDocument
-from approvals.db.canonical_json import clean_text
-from approvals.policy.grants import MAX_REASON, MOST_USES, GrantTerms
-from approvals.states import ALIASES, Audience, Hint, Kind, Priority, Status, Verdict, WorkflowState
-
-Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
-VERDICT_WORDS = (Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND, *ALIASES)
-
-
-def _known_verdict(word: str) -> str:
-    if word not in VERDICT_WORDS:
-        raise ValueError(_("must be one of %(words)s") % {"words": ", ".join(VERDICT_WORDS)})
-    return word
-
-
-class NewGrant(Document):
-    """Terms on which equal calls run without asking from now on: `until`, `uses`, or both."""
-
-    model_config = shown_with({"covers": "input", "audience": "agent", "uses": 10})
-
-    covers: Literal["input", "fields", "tool"]
-    """This exact input, the same key fields of the tool, or any input of the tool."""
-    audience: Literal["agent", "key", "workflow", "thread"]
-    """For whose calls, always only of the user who asked."""
-    until: Moment | None = None
-    """When it ends."""
-    uses: Annotated[StrictInt, Field(ge=1, le=MOST_USES), WHOLE] | None = Field(
-        None, description="How many calls it approves."
-    )
-    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
-    """Why, for the record."""
-
-    @property
-    def terms(self) -> GrantTerms:
-        width, reason = WIDTH_OF[self.covers], clean_text(self.reason.strip())
-        return GrantTerms(
-            width=width, audience=Audience(self.audience), until=self.until, uses=self.uses, reason=reason
-        )
-
-
-class NewDecision(Document):
-    """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`; `input_digest` is that of the input shown."""
-
-    model_config = shown_with({"verdict": "approve", "comment": "Refund it, and say sorry."})
-
-    verdict: Annotated[str, AfterValidator(_known_verdict), Field(json_schema_extra={"enum": list(VERDICT_WORDS)})]
-    """What was decided."""
-    comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
-    """A message to the agent."""
-    edited_input: dict[str, Any] | None = None
-    """The whole input that may run in place of the proposed one."""
-    answer: Any = None
-    """The answer to a question or form; a file in it as `{"name", "content"}`, in base64."""
-    input_digest: Digest | None = Field(
-        None, description="Refused with 409 `changed` if the request has a different one."
-    )
-    grant: NewGrant | None = None
-    """With `approve`: let equal calls run without asking. A key needs the scope `grant`."""
-    break_glass: StrictBool = False
-    """Decide alone what several people have to, in an emergency, with a `comment`. Everyone concerned is told."""
-
-
-class NewCancel(Document):
-    model_config = shown_with({"comment": "The customer took the request back."})
-
-    comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
-    """Why, for the record and the agent."""
-
-
-class NewResult(Document):
-    """The result of an approved call: `output` if it succeeded, `error` (not empty) if it failed."""
-
-    model_config = shown_with(
-        {"input_digest": f"sha256:{'0' * 64}", "output": {"refunded": 250}},
-        **when({"error": {"type": "string"}}, {"output": NULL}, required=()),
-        # Without an error there is an output. Linters refuse `required` in a part that does not define the field.
-        **{"else": {"dependentSchemas": {"error": {"minProperties": 3}}}},
-        minProperties=2,
-    )
-
-    input_digest: Annotated[Digest, Field(description="`decision.approved_digest` of the input that ran.")]
-    output: Any = None
-    """What the tool returned."""
-    error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)] | None = None
-    """Why it failed."""
-
-
-class NewEnd(Document):
-    model_config = shown_with({"outcome": "completed"})
-
-    outcome: Literal["completed", "failed", "cancelled"]
-    """How the run ended."""
+from approvals.access.assignees import LAPSES, assignee_name, claimant
+from approvals.api.bodies import Moment
+from approvals.api.outcomes import (
+    DecisionDocument,
+    ReadRequest,
+    ReportDocument,
+    RuleDocument,
+    decision,
+    report,
+    rule_of,
+)
+from approvals.api.rest.people_documents import CommentDocument, HandlingDocument
+from approvals.api.votes import VotesDocument, votes_document
+from approvals.json_types import JsonDict
+from approvals.models import Advice, ApprovalRequest, Workflow
+from approvals.models.attachments import public_documents
+from approvals.models.comments import RequestComment
+from approvals.queries.attention.advice import advice_on
+from approvals.queries.policy.deciders import warnings_of
+from approvals.queries.policy.votes.ballots import progress_of
+from approvals.states import Hint, Kind, Priority, Status, WorkflowState
+from approvals.text.secrets import mask_text
 
 
 class Brief(BaseModel):
@@ -123,7 +51,9 @@ class Brief(BaseModel):
     status: Status
     requested_by: str
     assigned_to: str | None
-    claimed_by: str | None = Field(description="The user who works on it; null after the claim has lapsed.")
+    claimed_by: str | None = Field(
+        description="The user who works on it; null after the claim has lapsed."
+    )
     claimed_until: Moment | None
     created_at: Moment
     changed_at: Moment
@@ -152,40 +82,54 @@ class AdviceDocument(BaseModel):
     by: str = Field(description="`API key NAME of USER`.")
     hint: Hint
     text: str
-    raised_from: Priority | None = Field(description="The priority before it was raised; null if it was not.")
+    raised_from: Priority | None = Field(
+        description="The priority before it was raised; null if it was not."
+    )
     raised_to: Priority | None
-    more_votes: int | None = Field(description="How many more people have to approve because of it; null if none.")
+    more_votes: int | None = Field(
+        description="How many more people have to approve because of it; null if none."
+    )
     at: Moment
 
 
 class RequestDocument(Brief):
     message: str
-    input: dict[str, Any]
+    input: JsonDict
     input_digest: str
     digest_salt: str | None = Field(
         description="The `salt` in the text of `input_digest`. Null if nothing in the input is hidden, and for programs that "
         "read masks in its place."
     )
-    response_schema: dict[str, Any] | None
-    options: list[dict[str, Any]]
+    response_schema: JsonDict | None
+    options: list[JsonDict]
     multiple: bool
     allow_text: bool
     field_name: str
     suggestions: list[str]
     context: Any
-    attachments: list[AttachmentDocument] = Field(description="Its files, which `input_digest` covers too.")
-    messages: list[dict[str, str]] = Field(description="The conversation before the request, oldest first.")
+    attachments: list[AttachmentDocument] = Field(
+        description="Its files, which `input_digest` covers too."
+    )
+    messages: list[dict[str, str]] = Field(
+        description="The conversation before the request, oldest first."
+    )
     has_default: bool
     default_response: Any
     callback_url: str | None
     decision: DecisionDocument | None
     votes: VotesDocument | None = Field(description="Null if one person decides it.")
-    result: ReportDocument | None = Field(description="What its call returned; null while nothing is reported.")
-    warnings: list[str] = Field(description="That no one, or only superusers, may decide it; empty otherwise.")
-    advice: list[AdviceDocument] = Field(description="What programs think of it, oldest first.")
+    result: ReportDocument | None = Field(
+        description="What its call returned; null while nothing is reported."
+    )
+    warnings: list[str] = Field(
+        description="That no one, or only superusers, may decide it; empty otherwise."
+    )
+    advice: list[AdviceDocument] = Field(
+        description="What programs think of it, oldest first."
+    )
 
 
-class Page(BaseModel):
+class RequestPage(BaseModel):
     """Requests, newest first; `next` is the cursor of the next page."""
 
     items: list[Brief]
@@ -215,3 +159,140 @@ class ResultDocument(BaseModel):
     request_id: str
     tool_call_id: str
     state: Literal["succeeded", "failed"]
+
+
+def briefs(requests: Sequence[ApprovalRequest]) -> list[Brief]:
+    """Return requests as list items; read votes only if they decide a pending request."""
+    progress = progress_of(requests)
+    return [Brief(**_brief(request, progress.get(request.pk))) for request in requests]
+
+
+def _brief(request: ApprovalRequest, progress: str | None) -> JsonDict:
+    return {
+        "id": str(request.pk),
+        "url": request.public_url,
+        "workflow_id": request.workflow.key,
+        "scope": request.scope,
+        "step_path": request.step_path,
+        "thread_id": request.workflow.thread_id,
+        "agent": request.workflow.agent,
+        "kind": request.kind,
+        "title": request.title,
+        "tool_name": request.tool_name,
+        "tool_call_id": request.tool_call_id,
+        "priority": request.priority,
+        "status": request.status,
+        "requested_by": request.requested_by.get_username(),
+        "assigned_to": request.assigned_to.get_username()
+        if request.assigned_to
+        else None,
+        **_claim(request),
+        "created_at": request.created_at,
+        "changed_at": request.changed_at,
+        "deadline_at": request.deadline_at,
+        "progress": progress,
+        "rule": rule_of(request),
+    }
+
+
+def _claim(request: ApprovalRequest) -> JsonDict:
+    if request.claimed_at is None:
+        return {"claimed_by": None, "claimed_until": None}
+    held = claimant(request, timezone.now()) is not None and request.pending
+    until = request.claimed_at + LAPSES if held else None
+    return {
+        "claimed_by": request.claimed_name if held else None,
+        "claimed_until": until,
+    }
+
+
+def handling(request: ApprovalRequest) -> HandlingDocument:
+    assigned = assignee_name(request) or None
+    return HandlingDocument(
+        request_id=str(request.pk), assigned_to=assigned, **_claim(request)
+    )
+
+
+def comment_document(comment: RequestComment) -> CommentDocument:
+    return CommentDocument(
+        id=comment.pk,
+        by=comment.by_name,
+        via=comment.via,
+        text=mask_text(comment.text),
+        at=comment.at,
+    )
+
+
+def advice_document(advice: Advice) -> AdviceDocument:
+    raised = bool(advice.raised_from)
+    return AdviceDocument(
+        id=advice.pk,
+        by=advice.by_name,
+        hint=Hint(advice.hint),
+        text=mask_text(advice.text),
+        raised_from=Priority(advice.raised_from) if raised else None,
+        raised_to=Priority(advice.priority) if raised else None,
+        more_votes=advice.more_votes,
+        at=advice.at,
+    )
+
+
+def document(
+    request: ReadRequest, *, warnings: list[str] | None = None
+) -> RequestDocument:
+    """Return a whole request; `warnings` if they were read already."""
+    row = request.row
+    names = (
+        "title",
+        "message",
+        "input",
+        "input_digest",
+        "response_schema",
+        "options",
+        "multiple",
+        "allow_text",
+        "field_name",
+    )
+    more = ("suggestions", "context", "has_default", "default_response")
+    votes = votes_document(request) if row.terms else None
+    return RequestDocument(
+        **_brief(row, votes.progress if votes is not None and row.pending else None)
+        | request.columns(names + more),
+        digest_salt=None if request.masks else row.digest_salt or None,
+        attachments=[AttachmentDocument(**file) for file in public_documents(row)]
+        if row.attachments
+        else [],
+        messages=request.columns(["said_before"])["said_before"],
+        callback_url=row.callback_url or None,
+        decision=None
+        if row.status == Status.PENDING
+        else decision(request, row.decision),
+        votes=votes,
+        result=report(request),
+        warnings=warnings_of(row) if warnings is None else warnings,
+        advice=[advice_document(advice) for advice in advice_on(row)]
+        if row.advised
+        else [],
+    )
+
+
+def workflow_document(
+    workflow: Workflow, steps: Sequence[ApprovalRequest], *, waiting: int, more: bool
+) -> WorkflowDocument:
+    """Return the document of a workflow; `steps` and `waiting` count only requests that the client may see."""
+    return WorkflowDocument(
+        workflow_id=workflow.key,
+        url=settings.PUBLIC_URL + workflow.get_absolute_url(),
+        scope=workflow.scope,
+        source=workflow.source,
+        title=workflow.shown_title,
+        agent=workflow.agent,
+        thread_id=workflow.thread_id,
+        state=WorkflowState(workflow.state),
+        open_requests=waiting,
+        suspensions=briefs(steps),
+        more=more,
+        started_at=workflow.started_at,
+        suspended_at=workflow.suspended_at,
+        ended_at=workflow.ended_at,
+    )

@@ -1,4 +1,4 @@
-"""Grants over REST: what runs without asking, and ending it."""
+"""Grants over REST: list, read and revoke."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from pydantic import BaseModel, Field
 
 from approvals.access.callers import Caller
 from approvals.actions import policy
-from approvals.actions.policy.publishing import WIDTHS
-from approvals.api.fields import CURSOR_PATTERN, Document, Moment, Name, Short, shown_with
+from approvals.actions.policy.grants.events import WIDTHS
+from approvals.api.bodies import (
+    CURSOR_PATTERN,
+    Document,
+    Moment,
+    Name,
+    Short,
+    shown_with,
+)
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.exceptions import Invalid
 from approvals.models import Grant
 from approvals.policy.grants import MAX_REASON
-from approvals.queries.policy.grants import GrantCursor, find_grant, grants_for
-from approvals.queries.policy.unusable import why_unusable
+from approvals.queries.policy.grants.ledger import GrantCursor, find_grant, grants_for
+from approvals.queries.policy.grants.unusable import why_unusable
 from approvals.states import Audience, Door, GrantEnd, Width
 from approvals.text.secrets import mask_text
 
@@ -40,8 +47,12 @@ class GrantDocument(BaseModel):
     covers: Literal["input", "fields", "tool"] = Field(
         description="The exact input of that request, the same key fields, or any input of the tool."
     )
-    fields: list[str] | None = Field(description="The JSON pointers of the key fields, if it covers those; else null.")
-    audience: Audience = Field(description="For whose calls, always only of the user who asked.")
+    fields: list[str] | None = Field(
+        description="The JSON pointers of the key fields, if it covers those; else null."
+    )
+    audience: Audience = Field(
+        description="For whose calls, always only of the user who asked."
+    )
     agent: str
     scope: str
     workflow_id: str
@@ -51,7 +62,9 @@ class GrantDocument(BaseModel):
     used: int
     last_used_at: Moment | None
     ended_at: Moment | None = Field(description="Null while it can be used.")
-    ended_by: str | None = Field(description="Who revoked it; null if it ended by itself.")
+    ended_by: str | None = Field(
+        description="Who revoked it; null if it ended by itself."
+    )
     ended_why: GrantEnd | None
     unusable: str | None = Field(
         description="Why it would not be used now for a call like that of its request, in words; null if it would be, or has "
@@ -74,7 +87,9 @@ class Wanted(Document):
     agent: Short | None = None
     """Only of calls of this agent."""
     cursor: Name | None = Field(
-        None, description="`next` of the previous page.", json_schema_extra={"pattern": CURSOR_PATTERN}
+        None,
+        description="`next` of the previous page.",
+        json_schema_extra={"pattern": CURSOR_PATTERN},
     )
     limit: int = Field(50, ge=1, le=MAX_PAGE)
     """How many to return."""
@@ -89,24 +104,44 @@ class NewRevocation(Document):
     """Why, for the record."""
 
 
-@router.get("/grants", response=GrantPage, summary="List grants", openapi_extra=problems())
+@router.get(
+    "/grants", response=GrantPage, summary="List grants", openapi_extra=problems()
+)
 @operation("read", query=Wanted)
 def list_grants(caller: Caller, wanted: Annotated[Wanted, Query(...)]) -> GrantPage:
     """Needs the scope `read`. Returns the grants that the key's user may see: who sees every request sees all of them."""
     after = GrantCursor.parse(wanted.cursor) if wanted.cursor is not None else None
     if wanted.cursor is not None and after is None:
-        raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
-    matching = grants_for(caller.standing, tool=wanted.tool or "", agent=wanted.agent or "")
+        raise Invalid(
+            _("The cursor is invalid."),
+            {"cursor": _("must be the `next` of the previous page")},
+        )
+    matching = grants_for(
+        caller.standing, tool=wanted.tool or "", agent=wanted.agent or ""
+    )
     if wanted.state != "all":
         matching = matching.filter(ended_at__isnull=wanted.state == "live")
-    rows = list((matching if after is None else matching.filter(after.older))[: wanted.limit + 1])
-    shown, more = rows[: wanted.limit], len(rows) > wanted.limit
+    rows = list(
+        (matching if after is None else matching.filter(after.older))[
+            : wanted.limit + 1
+        ]
+    )
+    shown = rows[: wanted.limit]
+    more = len(rows) > wanted.limit
     last = GrantCursor(shown[-1].given_at, shown[-1].pk) if more else None
     unusable = why_unusable(shown)
-    return GrantPage(items=[_document(grant, unusable) for grant in shown], next=str(last) if last else None)
+    return GrantPage(
+        items=[_document(grant, unusable) for grant in shown],
+        next=str(last) if last else None,
+    )
 
 
-@router.get("/grants/{uuid:grant_id}", response=GrantDocument, summary="Get a grant", openapi_extra=problems(404))
+@router.get(
+    "/grants/{uuid:grant_id}",
+    response=GrantDocument,
+    summary="Get a grant",
+    openapi_extra=problems(404),
+)
 @operation("read")
 def get_grant(caller: Caller, grant_id: UUID) -> GrantDocument:
     """Needs the scope `read`."""
@@ -121,11 +156,18 @@ def get_grant(caller: Caller, grant_id: UUID) -> GrantDocument:
     openapi_extra=problems(400, 404, 413, 415),
 )
 @operation("grant")
-def revoke_grant(caller: Caller, grant_id: UUID, sent: Annotated[NewRevocation, JsonBody(...)]) -> GrantDocument:
+def revoke_grant(
+    caller: Caller, grant_id: UUID, sent: Annotated[NewRevocation, JsonBody(...)]
+) -> GrantDocument:
     """Needs the scope `grant`, and a user who may decide or administer, gave it, or whose calls it is for. From then on it
     approves nothing. A grant that has ended stays as it is.
     """
-    return _document(policy.revoke_grant(grant_id, reason=sent.reason, by=caller.actor, via=Door.REST), {})
+    return _document(
+        policy.revoke_grant(
+            grant_id, reason=sent.reason, by=caller.actor, via=Door.REST
+        ),
+        {},
+    )
 
 
 def _document(grant: Grant, unusable: Mapping[UUID, str]) -> GrantDocument:

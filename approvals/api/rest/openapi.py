@@ -1,4 +1,4 @@
-"""The OpenAPI document with problem documents, and its operations as the API page shows them."""
+"""The OpenAPI document with problem documents, and its operations for the API page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from approvals.api.rest import examples
+from approvals.json_types import JsonDict, JsonMapping
 
 PROBLEM = {
     "title": "Problem",
@@ -42,16 +43,20 @@ TAGS = {
 }
 
 
-def completed(document: dict[str, Any], site: str) -> dict[str, Any]:
-    """Return ninja's document with what strict tools expect, and fields with a default optional in bodies.
+def completed(document: JsonDict, site: str) -> JsonDict:
+    """Complete ninja's document for strict tools, and make fields with a default optional in bodies.
 
-    `site` is the address of this installation, without a slash at its end.
+    `site` is the address of this installation, without a trailing slash.
     """
     schemas = document["components"]["schemas"]
     schemas["Problem"] = PROBLEM
     used = _referenced(document["paths"], schemas)
     paths = document["paths"].values()
-    sent = [operation.get("requestBody") for methods in paths for operation in methods.values()]
+    sent = [
+        operation.get("requestBody")
+        for methods in paths
+        for operation in methods.values()
+    ]
     bodies = _referenced(sent, schemas)
     document["components"]["schemas"] = {
         name: _without_defaults(schema) if name in bodies else schema
@@ -63,16 +68,24 @@ def completed(document: dict[str, Any], site: str) -> dict[str, Any]:
         "contact": {"name": "Pausepoint", "url": f"{site}/api/v1/"},
     }
     document["servers"] = [{"url": site}]
-    document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
+    document["tags"] = [
+        {"name": name, "description": text} for name, text in TAGS.items()
+    ]
     return document
 
 
-def _referenced(value: Any, schemas: Mapping[str, Any], names: frozenset[str] = frozenset()) -> frozenset[str]:
+def _referenced(
+    value: Any, schemas: JsonMapping, names: frozenset[str] = frozenset()
+) -> frozenset[str]:
     """Return the names of the schemas that a value refers to, directly or through others."""
     match value:
         case {"$ref": str(reference)}:
             name = reference.rpartition("/")[2]
-            return names if name in names else _referenced(schemas[name], schemas, names | {name})
+            return (
+                names
+                if name in names
+                else _referenced(schemas[name], schemas, names | {name})
+            )
         case Mapping():
             members = list(value.values())
         case list():
@@ -84,25 +97,30 @@ def _referenced(value: Any, schemas: Mapping[str, Any], names: frozenset[str] = 
     return names
 
 
-def _without_defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _without_defaults(schema: JsonMapping) -> JsonDict:
     """Return the schema of a body with its defaults in words: generators make a field with `default` required."""
     if "properties" not in schema:
         return dict(schema)
     fields = schema["properties"]
-    return {**schema, "properties": {name: _without_default(field) for name, field in fields.items()}}
+    return {
+        **schema,
+        "properties": {name: _without_default(field) for name, field in fields.items()},
+    }
 
 
-def _without_default(field: Mapping[str, Any]) -> dict[str, Any]:
+def _without_default(field: JsonMapping) -> JsonDict:
     rest = {name: value for name, value in field.items() if name != "default"}
     if field.get("default") in (None, "", [], {}):
         return rest
-    return rest | {"description": f"{field.get('description', '')} Default: {json.dumps(field['default'])}.".strip()}
+    return rest | {
+        "description": f"{field.get('description', '')} Default: {json.dumps(field['default'])}.".strip()
+    }
 
 
-def operations(document: Mapping[str, Any], site: str = "") -> list[dict[str, Any]]:
-    """Return the operations as the page shows them: method, path, texts, parameters, fields, statuses, and examples.
+def operations(document: JsonMapping, site: str = "") -> list[JsonDict]:
+    """Return the operations for the page: method, path, texts, parameters, fields, statuses, and examples.
 
-    `site` is the address of this installation, without a slash at its end.
+    `site` is the address of this installation, without a trailing slash.
     """
     return [
         _operation(document, site, path, method.upper(), operation)
@@ -112,8 +130,12 @@ def operations(document: Mapping[str, Any], site: str = "") -> list[dict[str, An
 
 
 def _operation(
-    document: Mapping[str, Any], site: str, path: str, method: str, operation: Mapping[str, Any]
-) -> dict[str, Any]:
+    document: JsonMapping,
+    site: str,
+    path: str,
+    method: str,
+    operation: JsonMapping,
+) -> JsonDict:
     body = _example(document, operation)
     return {
         "id": operation["operationId"],
@@ -121,35 +143,44 @@ def _operation(
         "path": path,
         "summary": operation["summary"],
         "description": operation.get("description", ""),
-        "parameters": [_parameter(document, parameter) for parameter in operation["parameters"]],
+        "parameters": [
+            _parameter(document, parameter) for parameter in operation["parameters"]
+        ],
         "fields": list(_fields(document, operation)),
-        "statuses": [(str(status), response["description"]) for status, response in operation["responses"].items()],
+        "statuses": [
+            (str(status), response["description"])
+            for status, response in operation["responses"].items()
+        ],
         "body": None if body is None else json.dumps(body, indent=2),
         "curl": examples.curl(method, site + path, body),
         "python": examples.python(method, site + path, body),
     }
 
 
-def _parameter(document: Mapping[str, Any], parameter: Mapping[str, Any]) -> dict[str, Any]:
-    field = _field(document, parameter["name"], parameter["schema"], required=parameter["required"])
+def _parameter(document: JsonMapping, parameter: JsonMapping) -> JsonDict:
+    field = _field(
+        document, parameter["name"], parameter["schema"], required=parameter["required"]
+    )
     return field | {"place": parameter["in"]}
 
 
-def _fields(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _fields(document: JsonMapping, operation: JsonMapping) -> Iterator[JsonDict]:
     """Return the fields of a body."""
     body = _body(document, operation)
     for name, schema in body.get("properties", {}).items():
         yield _field(document, name, schema, required=name in body.get("required", ()))
 
 
-def _body(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Mapping[str, Any]:
+def _body(document: JsonMapping, operation: JsonMapping) -> JsonMapping:
     """Return the schema of an operation's body; empty if it takes none."""
     if "requestBody" not in operation:
         return {}
-    return _resolved(document, operation["requestBody"]["content"]["application/json"]["schema"])
+    return _resolved(
+        document, operation["requestBody"]["content"]["application/json"]["schema"]
+    )
 
 
-def _example(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _example(document: JsonMapping, operation: JsonMapping) -> JsonMapping | None:
     """Return the example of a body, in the order of its fields; None if there is no body."""
     body = _body(document, operation)
     if not body:
@@ -158,24 +189,37 @@ def _example(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Mappi
     return {name: example[name] for name in body["properties"] if name in example}
 
 
-def _field(document: Mapping[str, Any], name: str, schema: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
+def _field(
+    document: JsonMapping, name: str, schema: JsonMapping, *, required: bool
+) -> JsonDict:
     description = schema.get("description", "")
-    return {"name": name, "type": _type(document, schema), "required": required, "description": description}
+    return {
+        "name": name,
+        "type": _type(document, schema),
+        "required": required,
+        "description": description,
+    }
 
 
-def _type(document: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+def _type(document: JsonMapping, schema: JsonMapping) -> str:
     schema = _resolved(document, schema)
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_type(document, each) for each in schema["anyOf"]))
+        return " or ".join(
+            dict.fromkeys(_type(document, each) for each in schema["anyOf"])
+        )
     if "enum" in schema:
         return ", ".join(map(str, schema["enum"]))
     if schema.get("type") == "array":
         return f"list of {_type(document, schema['items'])}"
-    return str(schema.get("format") or schema.get("const") or schema.get("type") or "any JSON")
+    return str(
+        schema.get("format") or schema.get("const") or schema.get("type") or "any JSON"
+    )
 
 
-def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolved(document: JsonMapping, schema: JsonMapping) -> JsonMapping:
     if "$ref" not in schema:
         return schema
-    resolved: Mapping[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    resolved: JsonMapping = document["components"]["schemas"][
+        schema["$ref"].rpartition("/")[2]
+    ]
     return resolved

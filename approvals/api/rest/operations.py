@@ -1,9 +1,9 @@
-"""What all operations of the REST API have in common: who calls, the body, the query, and how refusals are answered."""
+"""Shared code of all REST operations: the caller, body and query, and the form of refusals."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -15,19 +15,19 @@ from ninja.params.models import Body, BodyModel
 from ninja.security import HttpBearer
 
 from approvals.access.callers import Caller, caller_of
-from approvals.api.bodies import json_with_files
-from approvals.api.fields import Document
+from approvals.api.bodies import Document, json_with_files
 from approvals.api.frame import ELSEWHERE, Framed, counted, refuse_tokens
 from approvals.exceptions import Invalid, Refusal
 from approvals.http import refusal_page
+from approvals.json_types import JsonDict, JsonMapping
 
 MAX_ERRORS = 50
 
 
 class Bearer(HttpBearer):
-    """Documents the authentication that `MachineMiddleware` has done, sessions of browsers included.
+    """Document the authentication done by `MachineMiddleware`, including browser sessions.
 
-    An operation that asks `counts`, before its body is read, and takes no client token: what is refused for the token alone
+    An operation that creates requests refuses client tokens and is counted before its body is read: a refusal of the token alone
     costs its key nothing.
     """
 
@@ -47,12 +47,17 @@ class Bearer(HttpBearer):
 
 
 class Operation(Framed):
-    """The function of an operation, `view(caller, ...)`: it needs one of the scopes, and takes no parameters but `query`."""
+    """The function of an operation, `view(caller, ...)`: it needs one of the scopes; `query` lists all its query parameters."""
 
-    def __init__(self, view: Callable[..., Any], *scopes: str, query: type[Document] | None = None) -> None:
+    def __init__(
+        self,
+        view: Callable[..., Any],
+        *scopes: str,
+        query: type[Document] | None = None,
+    ) -> None:
         super().__init__(view, scopes, ELSEWHERE)
         self.known = set() if query is None else set(query.model_fields)
-        # What ninja reads: the parameters that clients send, and where the names of their types are known.
+        # For ninja: the parameters that clients send, and the namespace of their types.
         signature = inspect.signature(view)
         parameters = dict(signature.parameters)
         del parameters["caller"]
@@ -64,24 +69,34 @@ class Operation(Framed):
         caller = request.auth  # type: ignore[attr-defined]
         self.admit(caller)
         only_known(request, self.known)
-        return self.view(caller, request=request, **sent) if self.takes_request else self.view(caller, **sent)
+        return (
+            self.view(caller, request=request, **sent)
+            if self.takes_request
+            else self.view(caller, **sent)
+        )
 
 
-def operation(*scopes: str, query: type[Document] | None = None) -> Callable[[Callable[..., Any]], Operation]:
+def operation(
+    *scopes: str, query: type[Document] | None = None
+) -> Callable[[Callable[..., Any]], Operation]:
     """Decorate a function as an `Operation`."""
     return lambda view: Operation(view, *scopes, query=query)
 
 
-def problems(*statuses: int, ok: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return, for OpenAPI, the statuses that an operation refuses with, in addition to those that all operations have.
+def problems(*statuses: int, ok: JsonMapping | None = None) -> JsonDict:
+    """Return, for OpenAPI, the error statuses of an operation in addition to those that all operations have.
 
     `ok` is the content of its 200, by media type, if it returns no document.
     """
-    shown = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    contents: dict[int, Mapping[str, Any]] = dict.fromkeys(sorted({401, 403, 422, *statuses}), shown)
+    shown = {
+        "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
+    }
+    contents: dict[int, JsonMapping] = dict.fromkeys(
+        sorted({401, 403, 422, *statuses}), shown
+    )
     if ok is not None:
         contents[HTTPStatus.OK] = ok
-    # Numbers, as ninja has them: the same status as a text would be a second one in JSON.
+    # Numbers, as in ninja: the same status as text would be a second key in JSON.
     return {
         "responses": {
             int(status): {"description": HTTPStatus(status).phrase, "content": content}
@@ -109,7 +124,7 @@ def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
     return refusal_page(request, Invalid(_("The request is invalid."), errors))
 
 
-def _path(problem: Mapping[str, Any]) -> str:
+def _path(problem: JsonMapping) -> str:
     source, *rest = problem["loc"]
     # The path of a body's field begins with the name of our parameter.
     names = rest[1:] if source == "body" else rest
@@ -122,15 +137,21 @@ def _unforeseen(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 class _JsonModel(BodyModel):
-    """Reads the body by our own rules, because ninja accepts any content type and any number."""
+    """Read the body by our own rules, because ninja accepts any content type and any number."""
 
     @classmethod
-    def get_request_data(cls, request: HttpRequest, api: Any, path_params: Any) -> dict[str, Any]:
-        return {cls.__read_from_single_attr__: json_with_files(request, ["attachments"], ["answer"])}
+    def get_request_data(
+        cls, request: HttpRequest, api: Any, path_params: Any
+    ) -> JsonDict:
+        return {
+            cls.__read_from_single_attr__: json_with_files(
+                request, ["attachments"], ["answer"]
+            )
+        }
 
 
 class JsonBody(Body):  # type: ignore[misc]  # ninja's own parameters inherit like this
-    """Marks the parameter of an operation that holds the body."""
+    """Mark the parameter of an operation that holds the body."""
 
     _model = _JsonModel
 
@@ -140,7 +161,7 @@ class JsonBody(Body):  # type: ignore[misc]  # ninja's own parameters inherit li
 
 
 def only_known(request: HttpRequest, known: set[str]) -> None:
-    """Raise Invalid for a query parameter that is unknown, or given twice."""
+    """Raise Invalid for an unknown or repeated query parameter."""
     errors: dict[str, str] = {}
     for name, values in request.GET.lists():
         if name not in known:

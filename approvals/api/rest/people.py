@@ -11,7 +11,8 @@ from pydantic import Field
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
-from approvals.api.fields import Document
+from approvals.api.bodies import Document
+from approvals.api.rest.documents import comment_document, handling
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.people_documents import (
     CommentDocument,
@@ -22,7 +23,6 @@ from approvals.api.rest.people_documents import (
     NewComment,
     NewRelease,
 )
-from approvals.api.rest.shapes import comment_document, handling
 from approvals.queries import comments
 from approvals.states import Door
 
@@ -32,7 +32,9 @@ MAX_PAGE = 200
 
 
 class CommentFilters(Document):
-    before: int | None = Field(None, ge=1, le=2**53, description="`next` of the previous page.")
+    before: int | None = Field(
+        None, ge=1, le=2**53, description="`next` of the previous page."
+    )
     limit: int = Field(50, ge=1, le=MAX_PAGE)
     """How many to return."""
 
@@ -44,11 +46,15 @@ class CommentFilters(Document):
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 @operation("decide")
-def claim_request(caller: Caller, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]) -> HandlingDocument:
+def claim_request(
+    caller: Caller, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]
+) -> HandlingDocument:
     """Needs the scope `decide`, and a user who may decide. A claim tells other people that the user works on the request. It
     lapses after 15 minutes without an action, and everyone who may decide still can. 409 `taken` says who was first.
     """
-    return handling(actions.claim(request_id, by=caller.actor, via=Door.REST, over=sent.over or ""))
+    return handling(
+        actions.claim(request_id, by=caller.actor, via=Door.REST, over=sent.over or "")
+    )
 
 
 @router.post(
@@ -58,7 +64,9 @@ def claim_request(caller: Caller, request_id: UUID, sent: Annotated[NewClaim, Js
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 @operation("decide")
-def release_request(caller: Caller, request_id: UUID, sent: Annotated[NewRelease, JsonBody(...)]) -> HandlingDocument:
+def release_request(
+    caller: Caller, request_id: UUID, sent: Annotated[NewRelease, JsonBody(...)]
+) -> HandlingDocument:
     """Needs the scope `decide`. If the user has no claim, nothing changes."""
     return handling(actions.release(request_id, by=caller.actor, via=Door.REST))
 
@@ -70,14 +78,20 @@ def release_request(caller: Caller, request_id: UUID, sent: Annotated[NewRelease
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 @operation("decide")
-def assign_request(caller: Caller, request_id: UUID, sent: Annotated[NewAssignee, JsonBody(...)]) -> HandlingDocument:
+def assign_request(
+    caller: Caller, request_id: UUID, sent: Annotated[NewAssignee, JsonBody(...)]
+) -> HandlingDocument:
     """Needs the scope `decide`, and a user who may decide. The new assignee is notified, may see the request, and may answer
     it if it is a question or a form; an approval can only be assigned to a user who may decide it. 409 `taken` if the
     request is assigned to someone other than `instead_of`.
     """
     to = None if sent.to is None else queries.user_named(sent.to)
     seen = sent.instead_of or ""
-    return handling(actions.assign(request_id, by=caller.actor, via=Door.REST, to=to, instead_of=seen))
+    return handling(
+        actions.assign(
+            request_id, by=caller.actor, via=Door.REST, to=to, instead_of=seen
+        )
+    )
 
 
 @router.get(
@@ -87,12 +101,18 @@ def assign_request(caller: Caller, request_id: UUID, sent: Annotated[NewAssignee
     openapi_extra=problems(404),
 )
 @operation("read", query=CommentFilters)
-def list_comments(caller: Caller, request_id: UUID, query: Annotated[CommentFilters, Query(...)]) -> Comments:
+def list_comments(
+    caller: Caller, request_id: UUID, query: Annotated[CommentFilters, Query(...)]
+) -> Comments:
     """Needs the scope `read`. Returns the internal notes, newest first."""
     about = queries.get_request_for(caller.standing, request_id)
     notes = list(comments.comments_of(about, before=query.before)[: query.limit + 1])
-    shown, more = notes[: query.limit], len(notes) > query.limit
-    return Comments(items=[comment_document(comment) for comment in shown], next=shown[-1].pk if more else None)
+    shown = notes[: query.limit]
+    more = len(notes) > query.limit
+    return Comments(
+        items=[comment_document(comment) for comment in shown],
+        next=shown[-1].pk if more else None,
+    )
 
 
 @router.post(
@@ -106,4 +126,9 @@ def create_comment(
     caller: Caller, request_id: UUID, sent: Annotated[NewComment, JsonBody(...)]
 ) -> Answer[CommentDocument]:
     """Needs the scope `decide`, or `ask` for the owner's agent. A note cannot be deleted, and agents do not receive it."""
-    return Answer(201, comment_document(actions.comment(request_id, by=caller.actor, via=Door.REST, text=sent.text)))
+    return Answer(
+        201,
+        comment_document(
+            actions.comment(request_id, by=caller.actor, via=Door.REST, text=sent.text)
+        ),
+    )

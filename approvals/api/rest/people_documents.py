@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from approvals.api.fields import Document, Moment, shown_with
+from approvals.api.bodies import Document, Moment, shown_with
 from approvals.models.comments import MAX_TEXT
 from approvals.models.keys import MAX_ACTOR_NAME
 
@@ -35,14 +35,20 @@ class NewAssignee(Document):
 
     model_config = shown_with({"to": "bob"})
 
-    to: UserName | None = Field(description="The name of an active user; null to unassign.")
-    instead_of: UserName | None = Field(None, description="The current `assigned_to`, if the request is assigned.")
+    to: UserName | None = Field(
+        description="The name of an active user; null to unassign."
+    )
+    instead_of: UserName | None = Field(
+        None, description="The current `assigned_to`, if the request is assigned."
+    )
 
 
 class NewComment(Document):
     model_config = shown_with({"text": "Asked the warehouse, they will look."})
 
-    text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, description="Markdown.")]
+    text: Annotated[
+        str, Field(min_length=1, max_length=MAX_TEXT, description="Markdown.")
+    ]
 
 
 class HandlingDocument(BaseModel):

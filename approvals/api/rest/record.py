@@ -12,7 +12,7 @@ from pydantic import Field
 
 from approvals.access import permissions
 from approvals.access.callers import Caller
-from approvals.api.fields import Document, Moment, Name, Short
+from approvals.api.bodies import Document, Moment, Name, Short
 from approvals.api.rest.operations import operation, problems
 from approvals.api.rest.people_documents import ActorName
 from approvals.exceptions import NotAllowed
@@ -45,7 +45,9 @@ class Entries(Document):
     """Only of this tool."""
     tool_call_id: Name | None = None
     """Only of this tool call."""
-    person: ActorName | None = Field(None, description="The recorded name: `bob`, or `API key billing of bob`.")
+    person: ActorName | None = Field(
+        None, description="The recorded name: `bob`, or `API key billing of bob`."
+    )
     at_from: Moment | None = None
     """Recorded at this moment or later."""
     at_until: Moment | None = None
@@ -60,7 +62,9 @@ class Entries(Document):
     openapi_extra=problems(ok={"application/x-ndjson": LINES, "text/csv": LINES}),
 )
 @operation("audit", query=Entries)
-def list_entries(caller: Caller, request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -> HttpResponse:
+def list_entries(
+    caller: Caller, request: HttpRequest, wanted: Annotated[Entries, Query(...)]
+) -> HttpResponse:
     """Needs the scope `audit`, and a user who may view audit entries. Returns one JSON object per line, or CSV."""
     if not permissions.reads_record(caller.standing):
         raise NotAllowed(_("You do not have permission to view the audit log."))
@@ -76,8 +80,14 @@ def list_entries(caller: Caller, request: HttpRequest, wanted: Annotated[Entries
         "at__lte": wanted.at_until,
         "pk__gt": wanted.after,
     }
-    entries = AuditEntry.objects.filter(**{name: value for name, value in lookups.items() if value is not None})
+    entries = AuditEntry.objects.filter(
+        **{name: value for name, value in lookups.items() if value is not None}
+    )
     if wanted.tool is not None:
         entries = entries.filter(of_tool(wanted.tool))
-    lines = (line.encode() async for line in export.lines(entries, wanted.format) if line)
-    return streamed_response(request, lines, content_type=export.TYPES[wanted.format], headers={})
+    lines = (
+        line.encode() async for line in export.lines(entries, wanted.format) if line
+    )
+    return streamed_response(
+        request, lines, content_type=export.TYPES[wanted.format], headers={}
+    )

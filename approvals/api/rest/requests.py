@@ -13,26 +13,33 @@ from pydantic import Field
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
-from approvals.api import asking
-from approvals.api.bodies import KEY_PATTERN, MAX_KEY, mark_replayed
-from approvals.api.fields import CURSOR_PATTERN, Document, Moment, Name, Short, WorkflowId
-from approvals.api.long_poll import read_request, respond_when_ended
+from approvals.api import requests
+from approvals.api.bodies import (
+    CURSOR_PATTERN,
+    KEY_PATTERN,
+    MAX_KEY,
+    Document,
+    Moment,
+    Name,
+    Short,
+    WorkflowId,
+    mark_replayed,
+)
+from approvals.api.long_poll import respond_when_ended
+from approvals.api.outcomes import ReadRequest, edited_by_caller, for_caller
 from approvals.api.requests import NewRequest, ask_from
+from approvals.api.rest.bodies import NewCancel, NewDecision, NewResult
 from approvals.api.rest.documents import (
-    NewCancel,
-    NewDecision,
-    NewResult,
-    Page,
     RequestDocument,
+    RequestPage,
     ResultDocument,
+    briefs,
+    document,
 )
 from approvals.api.rest.operations import Bearer, JsonBody, operation, problems
-from approvals.api.rest.shapes import briefs, document
-from approvals.api.secrets import edited_by_caller, for_caller
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid
-from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Priority, Status, Verdict, verdict_from
 
 router = Router(tags=["Requests"])
@@ -53,7 +60,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-class Filters(Document):
+class ListParameters(Document):
     status: Status | None = None
     """Only in this status."""
     kind: Kind | None = None
@@ -66,20 +73,26 @@ class Filters(Document):
     """Only of this conversation."""
     priority: Priority | None = None
     """Only of this priority."""
-    text: Name | None = Field(None, description="Words in the title, message, input, context or comments.")
+    text: Name | None = Field(
+        None, description="Words in the title, message, input, context or comments."
+    )
     created_from: Moment | None = None
     """Created at this moment or later."""
     created_until: Moment | None = None
     """Created at this moment or earlier."""
     cursor: Name | None = Field(
-        None, description="`next` of the previous page.", json_schema_extra={"pattern": CURSOR_PATTERN}
+        None,
+        description="`next` of the previous page.",
+        json_schema_extra={"pattern": CURSOR_PATTERN},
     )
     limit: int = Field(50, ge=1, le=MAX_PAGE)
     """How many to return."""
 
 
-class Waiting(Document):
-    wait: int = Field(0, ge=0, le=MAX_WAIT, description="Seconds to wait for the decision.")
+class WaitParameter(Document):
+    wait: int = Field(
+        0, ge=0, le=MAX_WAIT, description="Seconds to wait for the decision."
+    )
 
 
 @router.post(
@@ -101,7 +114,11 @@ def create_request(
     if sent.callback_url is not None and caller.key is None:
         raise Invalid(
             _("A callback must be signed, which needs an API key."),
-            {"callback_url": _("needs an API key, whose webhook secret signs the callback")},
+            {
+                "callback_url": _(
+                    "needs an API key, whose webhook secret signs the callback"
+                )
+            },
         )
     origin = Origin(
         scope=caller.scope,
@@ -113,18 +130,34 @@ def create_request(
         idempotency_key=idempotency_key,
         resume_state=sent.resume_state,
     )
-    outcome = asking.ask(caller, ask_from(sent), origin)
+    outcome = requests.ask(caller, ask_from(sent), origin)
     status = 200 if outcome.replayed else 201
-    return _answer(outcome.request, status=status, replayed=outcome.replayed, warnings=outcome.warnings)
+    return _answer(
+        ReadRequest(outcome.request),
+        status=status,
+        replayed=outcome.replayed,
+        warnings=outcome.warnings,
+    )
 
 
-@router.get("/requests", response=Page, summary="List requests", openapi_extra=problems())
-@operation("read", query=Filters)
-def list_requests(caller: Caller, filters: Annotated[Filters, Query(...)]) -> Page:
+@router.get(
+    "/requests", response=RequestPage, summary="List requests", openapi_extra=problems()
+)
+@operation("read", query=ListParameters)
+def list_requests(
+    caller: Caller, filters: Annotated[ListParameters, Query(...)]
+) -> RequestPage:
     """Needs the scope `read`. Returns the requests that the key's user may see, newest first."""
-    after = queries.RequestCursor.parse(filters.cursor) if filters.cursor is not None else None
+    after = (
+        queries.RequestCursor.parse(filters.cursor)
+        if filters.cursor is not None
+        else None
+    )
     if filters.cursor is not None and after is None:
-        raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
+        raise Invalid(
+            _("The cursor is invalid."),
+            {"cursor": _("must be the `next` of the previous page")},
+        )
     matching = queries.matching_requests_for(
         caller.standing,
         text=filters.text,
@@ -139,9 +172,10 @@ def list_requests(caller: Caller, filters: Annotated[Filters, Query(...)]) -> Pa
         created_at__lte=filters.created_until,
     )
     rows = list(matching[: filters.limit + 1])
-    shown, more = rows[: filters.limit], len(rows) > filters.limit
+    shown = rows[: filters.limit]
+    more = len(rows) > filters.limit
     last = queries.RequestCursor(shown[-1].created_at, shown[-1].pk) if more else None
-    return Page(items=briefs(shown), next=str(last) if last else None)
+    return RequestPage(items=briefs(shown), next=str(last) if last else None)
 
 
 @router.get(
@@ -150,14 +184,17 @@ def list_requests(caller: Caller, filters: Annotated[Filters, Query(...)]) -> Pa
     summary="Get a request, or wait for its decision",
     openapi_extra=problems(404),
 )
-@operation("read", query=Waiting)
+@operation("read", query=WaitParameter)
 def get_request(
-    caller: Caller, request: HttpRequest, request_id: UUID, query: Annotated[Waiting, Query(...)]
+    caller: Caller,
+    request: HttpRequest,
+    request_id: UUID,
+    query: Annotated[WaitParameter, Query(...)],
 ) -> HttpResponse:
     """Needs the scope `read`. With `wait`, responds when the request has ended, or after that many seconds. Check `status`,
     and call again while it is `pending`.
     """
-    return respond_when_ended(request, read_request(caller, request_id), query.wait, _answer)
+    return respond_when_ended(request, caller, request_id, query.wait, _answer)
 
 
 @router.post(
@@ -167,7 +204,9 @@ def get_request(
     openapi_extra=problems(400, 404, 409, 410, 413, 415, 503),
 )
 @operation("decide")
-def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)]) -> HttpResponse:
+def decide_request(
+    caller: Caller, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)]
+) -> HttpResponse:
     """Needs the scope `decide`, and a user who may decide. Refused with 403 and the `url` of the request's page: requests that
     a key of the same user asked (`asked_by_own_key`), and critical ones (`decide_on_page`). The first verdict wins: 409 says
     who gave it, 410 that the deadline has passed, and both contain the `decision`. If the same key repeats its verdict, the
@@ -183,16 +222,26 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
     verdict = verdict_from(sent.verdict)
     assert verdict is not None, "the body's own check lets no other word through"
     # Null can be the answer to a question. With any other verdict it means no answer.
-    has_answer = "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
+    has_answer = "answer" in sent.model_fields_set and (
+        verdict == Verdict.RESPOND or sent.answer is not None
+    )
     answer = Answer(
         verdict,
         sent.comment,
-        edited_input=ABSENT if sent.edited_input is None else edited_by_caller(caller, request_id, sent.edited_input),
+        edited_input=ABSENT
+        if sent.edited_input is None
+        else edited_by_caller(caller, request_id, sent.edited_input),
         answer=sent.answer if has_answer else ABSENT,
         grant=None if sent.grant is None else sent.grant.terms,
         break_glass=sent.break_glass,
     )
-    outcome = actions.decide(request_id, answer, by=caller.actor, via=Door.REST, shown_digest=sent.input_digest)
+    outcome = actions.decide(
+        request_id,
+        answer,
+        by=caller.actor,
+        via=Door.REST,
+        shown_digest=sent.input_digest,
+    )
     return _answer(for_caller(caller, outcome.request), replayed=outcome.replayed)
 
 
@@ -203,9 +252,13 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 @operation("ask")
-def cancel_request(caller: Caller, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]) -> HttpResponse:
+def cancel_request(
+    caller: Caller, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]
+) -> HttpResponse:
     """Needs the scope `ask`. After that, no one can answer the request."""
-    outcome = actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
+    outcome = actions.cancel(
+        request_id, by=caller.actor, via=Door.REST, comment=sent.comment
+    )
     return _answer(for_caller(caller, outcome.request))
 
 
@@ -217,32 +270,53 @@ def cancel_request(caller: Caller, request_id: UUID, sent: Annotated[NewCancel, 
 )
 @operation("ask")
 def report_result(
-    caller: Caller, request_id: UUID, sent: Annotated[NewResult, JsonBody(...)], response: HttpResponse
+    caller: Caller,
+    request_id: UUID,
+    sent: Annotated[NewResult, JsonBody(...)],
+    response: HttpResponse,
 ) -> Reply[ResultDocument]:
     """Needs the scope `ask`, and the key that asked. The report becomes the only `tool.result` of the call in the audit log.
     409 `other_input` if the input that ran is not the approved one: the audit log and the page of the request then say that
     something else ran, and the result can still be reported.
     """
     # Null can be an output. With an error it means no output.
-    has_output = "output" in sent.model_fields_set and (sent.output is not None or sent.error is None)
+    has_output = "output" in sent.model_fields_set and (
+        sent.output is not None or sent.error is None
+    )
     output = sent.output if has_output else ABSENT
     if (output is ABSENT) == (sent.error is None):
-        raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
-    result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
-    outcome = actions.report_result(request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST)
+        raise Invalid(
+            _("Send either an output or an error."),
+            {"output": _("send this or `error`, not both")},
+        )
+    result = actions.ReportedResult(
+        input_digest=sent.input_digest, output=output, error_text=sent.error or ""
+    )
+    outcome = actions.report_result(
+        request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST
+    )
     mark_replayed(response, outcome.replayed)
-    state: Literal["succeeded", "failed"] = "failed" if output is ABSENT else "succeeded"
+    state: Literal["succeeded", "failed"] = (
+        "failed" if output is ABSENT else "succeeded"
+    )
     call = outcome.request.tool_call_id or str(request_id)
     return Reply(
-        200 if outcome.replayed else 201, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state)
+        200 if outcome.replayed else 201,
+        ResultDocument(request_id=str(request_id), tool_call_id=call, state=state),
     )
 
 
 def _answer(
-    request: ApprovalRequest, *, status: int = 200, replayed: bool = False, warnings: list[str] | None = None
+    request: ReadRequest,
+    *,
+    status: int = 200,
+    replayed: bool = False,
+    warnings: list[str] | None = None,
 ) -> HttpResponse:
-    """Return the document of a request; ninja would check and copy it twice more."""
+    """Return the document of a request; ninja would validate and copy it twice more."""
     body = document(request, warnings=warnings).model_dump_json()
-    response = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
+    response = HttpResponse(
+        body, status=status, content_type="application/json; charset=utf-8"
+    )
     mark_replayed(response, replayed)
     return response

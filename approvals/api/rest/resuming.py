@@ -1,4 +1,4 @@
-"""Resume runs over REST: claim the resume lease of a request, renew it, release it, complete it."""
+"""Resume runs over REST: claim, renew, release and complete the resume lease of a request."""
 
 from __future__ import annotations
 
@@ -12,25 +12,30 @@ from pydantic import BaseModel, Field, StrictInt
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
-from approvals.api.bodies import mark_replayed
-from approvals.api.fields import WHOLE, Document, Moment, shown_with
-from approvals.api.outcomes import ReportDocument, report
-from approvals.api.rest.documents import RequestDocument
+from approvals.api.bodies import WHOLE, Document, Moment, mark_replayed, shown_with
+from approvals.api.outcomes import ReadRequest, ReportDocument, report
+from approvals.api.rest.documents import RequestDocument, document
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.requests import IdempotencyKey
-from approvals.api.rest.shapes import document
 from approvals.models.resuming import MAX_WORKER, Resumption
 from approvals.states import Door
 
 router = Router(tags=["Resuming"])
 
-#: Seconds of a lease: by default, and at most.
-LEASE, MAX_LEASE = 60, 3600
+#: Default and maximum lifetime of a lease, in seconds.
+LEASE = 60
+MAX_LEASE = 3600
 MAX_REASON = 2000
 
-Token = Annotated[str, Field(min_length=1, max_length=200, description="The `token` of the lease.")]
+Token = Annotated[
+    str, Field(min_length=1, max_length=200, description="The `token` of the lease.")
+]
 Seconds = Annotated[
-    StrictInt, Field(ge=1, le=MAX_LEASE, description="How long the lease lasts unless you renew it."), WHOLE
+    StrictInt,
+    Field(
+        ge=1, le=MAX_LEASE, description="How long the lease lasts unless you renew it."
+    ),
+    WHOLE,
 ]
 EXAMPLE = "ppr_..."
 
@@ -51,7 +56,9 @@ class NewRenewal(Document):
 
 
 class NewReturn(Document):
-    model_config = shown_with({"token": EXAMPLE, "reason": "The model was unavailable."})
+    model_config = shown_with(
+        {"token": EXAMPLE, "reason": "The model was unavailable."}
+    )
 
     token: Token
     reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
@@ -81,8 +88,12 @@ class ResumeDocument(BaseModel):
 
 class TakenDocument(ResumeDocument):
     token: str = Field(description="Shown once; the other calls need it.")
-    state: str | None = Field(description="The `resume_state` of the request; null if it has none.")
-    result: ReportDocument | None = Field(description="What was reported for the call already, by an earlier attempt.")
+    state: str | None = Field(
+        description="The `resume_state` of the request; null if it has none."
+    )
+    result: ReportDocument | None = Field(
+        description="What was reported for the call already, by an earlier attempt."
+    )
     request: RequestDocument
 
 
@@ -107,13 +118,22 @@ def take_resume(
     """
     lease = timedelta(seconds=sent.lease_seconds)
     taken = actions.take_resume(
-        request_id, by=caller.actor, via=Door.REST, worker=sent.by, lease=lease, idempotency_key=idempotency_key
+        request_id,
+        by=caller.actor,
+        via=Door.REST,
+        worker=sent.by,
+        lease=lease,
+        idempotency_key=idempotency_key,
     )
     mark_replayed(response, taken.replayed)
-    request = queries.get_request_for(caller.standing, request_id)
+    request = ReadRequest(queries.get_request_for(caller.standing, request_id))
     progress = _progress(taken.resumption).model_dump()
     return TakenDocument(
-        **progress, token=taken.token, state=taken.state, result=report(request), request=document(request)
+        **progress,
+        token=taken.token,
+        state=taken.state,
+        result=report(request),
+        request=document(request),
     )
 
 
@@ -124,10 +144,14 @@ def take_resume(
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
 @operation("ask")
-def renew_resume(caller: Caller, request_id: UUID, sent: Annotated[NewRenewal, JsonBody(...)]) -> ResumeDocument:
+def renew_resume(
+    caller: Caller, request_id: UUID, sent: Annotated[NewRenewal, JsonBody(...)]
+) -> ResumeDocument:
     """Needs the scope `ask`. The lease then ends `lease_seconds` from now. 409 `resume_lost` if it has already expired."""
     lease = timedelta(seconds=sent.lease_seconds)
-    return _progress(actions.renew_resume(request_id, sent.token, by=caller.actor, lease=lease))
+    return _progress(
+        actions.renew_resume(request_id, sent.token, by=caller.actor, lease=lease)
+    )
 
 
 @router.post(
@@ -137,9 +161,13 @@ def renew_resume(caller: Caller, request_id: UUID, sent: Annotated[NewRenewal, J
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
 @operation("ask")
-def release_resume(caller: Caller, request_id: UUID, sent: Annotated[NewReturn, JsonBody(...)]) -> ResumeDocument:
+def release_resume(
+    caller: Caller, request_id: UUID, sent: Annotated[NewReturn, JsonBody(...)]
+) -> ResumeDocument:
     """Needs the scope `ask`. Others can claim it at once. 409 `resume_lost` if the token no longer holds it."""
-    resumption = actions.release_resume(request_id, sent.token, by=caller.actor, via=Door.REST, reason=sent.reason)
+    resumption = actions.release_resume(
+        request_id, sent.token, by=caller.actor, via=Door.REST, reason=sent.reason
+    )
     return _progress(resumption)
 
 
@@ -151,12 +179,17 @@ def release_resume(caller: Caller, request_id: UUID, sent: Annotated[NewReturn, 
 )
 @operation("ask")
 def complete_resume(
-    caller: Caller, request_id: UUID, sent: Annotated[NewCompletion, JsonBody(...)], response: HttpResponse
+    caller: Caller,
+    request_id: UUID,
+    sent: Annotated[NewCompletion, JsonBody(...)],
+    response: HttpResponse,
 ) -> ResumeDocument:
     """Needs the scope `ask`. No one can claim it again, and the stored state is erased. Repeating it with the same token
     changes nothing. An expired lease is accepted if no one else has claimed it since; otherwise 409 `resume_lost`.
     """
-    completed, new = actions.complete_resume(request_id, sent.token, by=caller.actor, via=Door.REST)
+    completed, new = actions.complete_resume(
+        request_id, sent.token, by=caller.actor, via=Door.REST
+    )
     mark_replayed(response, not new)
     return _progress(completed)
 

@@ -1,4 +1,4 @@
-"""Approver scopes over REST: who may see, answer and decide which requests."""
+"""Approver scopes over REST."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pydantic import BaseModel, Field
 
 from approvals.access import permissions
 from approvals.access.callers import Caller
-from approvals.api.fields import Document, Moment, Name
+from approvals.api.bodies import Document, Moment, Name
 from approvals.api.rest.operations import operation, problems
 from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid, NotAllowed, NotFound
 from approvals.models import ApproverScope
 from approvals.models.policy.scopes import May
-from approvals.queries.policy.scopes import scopes_with_members
+from approvals.queries.policy.scopes.matching import scopes_with_members
 
 router = Router(tags=["Approver scopes"])
 
@@ -32,7 +32,9 @@ class ScopeDocument(BaseModel):
     people: list[str] = Field(description="Usernames.")
     teams: list[str] = Field(description="Names of teams.")
     may: May = Field(description="Each includes the one before it.")
-    limit: float | None = Field(description="The largest amount that they may decide; null without a limit.")
+    limit: float | None = Field(
+        description="The largest amount that they may decide; null without a limit."
+    )
     match: dict[str, Any] = Field(
         description="Which requests it fits: lists of `tools`, `agents`, `servers`, `kinds`, `priorities`, `sources` and "
         "`requesters` (numbers of users), and tests of the `input`. What is left out fits any; `{}` fits every request."
@@ -49,35 +51,54 @@ class ScopePage(BaseModel):
 
 class WantedScopes(Document):
     cursor: Name | None = Field(
-        None, description="`next` of the previous page.", json_schema_extra={"pattern": "^[0-9]{1,18}$"}
+        None,
+        description="`next` of the previous page.",
+        json_schema_extra={"pattern": "^[0-9]{1,18}$"},
     )
     limit: int = Field(50, ge=1, le=MAX_PAGE)
     """How many to return."""
 
 
-@router.get("/scopes", response=ScopePage, summary="List approver scopes", openapi_extra=problems())
+@router.get(
+    "/scopes",
+    response=ScopePage,
+    summary="List approver scopes",
+    openapi_extra=problems(),
+)
 @operation("audit", query=WantedScopes)
-def list_scopes(caller: Caller, wanted: Annotated[WantedScopes, Query(...)]) -> ScopePage:
+def list_scopes(
+    caller: Caller, wanted: Annotated[WantedScopes, Query(...)]
+) -> ScopePage:
     """Needs the scope `audit`, and a user who may administer, or read the whole audit log. No scopes means that no one is
     limited.
     """
     scopes = _scopes_for(caller)
     if wanted.cursor is not None:
         if (after := number_from(wanted.cursor)) is None:
-            raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
+            raise Invalid(
+                _("The cursor is invalid."),
+                {"cursor": _("must be the `next` of the previous page")},
+            )
         scopes = scopes.filter(pk__gt=after)
     rows = list(scopes.order_by("pk")[: wanted.limit + 1])
-    shown, more = rows[: wanted.limit], len(rows) > wanted.limit
-    return ScopePage(items=[_document(scope) for scope in shown], next=str(shown[-1].pk) if more else None)
+    shown = rows[: wanted.limit]
+    more = len(rows) > wanted.limit
+    return ScopePage(
+        items=[_document(scope) for scope in shown],
+        next=str(shown[-1].pk) if more else None,
+    )
 
 
 @router.get(
-    "/scopes/{int:scope_id}", response=ScopeDocument, summary="Get an approver scope", openapi_extra=problems(404)
+    "/scopes/{int:scope_id}",
+    response=ScopeDocument,
+    summary="Get an approver scope",
+    openapi_extra=problems(404),
 )
 @operation("audit")
 def get_scope(caller: Caller, scope_id: int) -> ScopeDocument:
     """Needs the scope `audit`, and a user who may administer, or read the whole audit log."""
-    # A number that no database has as an id is not looked up.
+    # A number that is no possible id is not looked up.
     known = number_from(str(scope_id)) is not None
     scope = _scopes_for(caller).filter(pk=scope_id).first() if known else None
     if scope is None:

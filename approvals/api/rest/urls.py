@@ -18,15 +18,15 @@ from ninja import NinjaAPI
 from ninja.operation import Operation
 
 from approvals.api.rest import (
-    absences,
+    absence,
     advice,
     attachments,
     grants,
     people,
-    policy,
     record,
     requests,
     resuming,
+    rules,
     scopes,
     workflows,
 )
@@ -39,7 +39,7 @@ app_name = "api"
 
 
 class DeskAPI(NinjaAPI):
-    """Names operations after their functions."""
+    """Name operations after their functions."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
@@ -55,13 +55,27 @@ api = DeskAPI(
     urls_namespace=app_name,
 )
 refuse_in_our_words(api)
-for room in (requests, attachments, resuming, people, advice, grants, scopes, policy, absences, workflows, record):
+for room in (
+    requests,
+    attachments,
+    resuming,
+    people,
+    advice,
+    grants,
+    scopes,
+    rules,
+    absence,
+    workflows,
+    record,
+):
     api.add_router("", room.router)
 
 
 @cache
 def _document(public_url: str) -> bytes:
-    return json.dumps(completed(api.get_openapi_schema(path_prefix=reverse("api:index")), public_url)).encode()
+    return json.dumps(
+        completed(api.get_openapi_schema(path_prefix=reverse("api:index")), public_url)
+    ).encode()
 
 
 def schema() -> dict[str, Any]:
@@ -71,7 +85,7 @@ def schema() -> dict[str, Any]:
 
 @login_not_required
 def openapi(request: HttpRequest) -> HttpResponse:
-    """Respond with the OpenAPI document, to anyone: it says nothing about this desk."""
+    """Respond with the OpenAPI document, without authentication: it reveals nothing about this installation."""
     return HttpResponse(_document(settings.PUBLIC_URL), content_type="application/json")
 
 
@@ -97,11 +111,17 @@ def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
             return response
         known = set(response.headers["Allow"].split(", "))
-        allowed = ", ".join(sorted(known | {"OPTIONS"} | ({"HEAD"} if "GET" in known else set())))
+        allowed = ", ".join(
+            sorted(known | {"OPTIONS"} | ({"HEAD"} if "GET" in known else set()))
+        )
         if method == HTTPMethod.OPTIONS:
-            return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={"Allow": allowed})
+            return HttpResponse(
+                status=HTTPStatus.NO_CONTENT, headers={"Allow": allowed}
+            )
         message = _("This URL only accepts %(allowed)s.") % {"allowed": allowed}
-        refused = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, message, "method_not_allowed")
+        refused = problem(
+            request, HTTPStatus.METHOD_NOT_ALLOWED, message, "method_not_allowed"
+        )
         refused.headers["Allow"] = allowed
         return refused
 
@@ -114,7 +134,9 @@ def _readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
     def wrapped(request: HttpRequest) -> HttpResponse:
         if request.method != HTTPMethod.GET:
-            return HttpResponse(status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
+            return HttpResponse(
+                status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"}
+            )
         return view(request)
 
     return mannered(wrapped)
@@ -122,10 +144,16 @@ def _readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 #: ninja lists a URL once for each of its operations, which share one view, and has its own UUID converter.
 _views = {
-    str(entry.pattern).replace("<uuidstr:", "<uuid:"): entry for entry in api.urls[0] if isinstance(entry, URLPattern)
+    str(entry.pattern).replace("<uuidstr:", "<uuid:"): entry
+    for entry in api.urls[0]
+    if isinstance(entry, URLPattern)
 }
 urlpatterns = [
     path("", _readable(index), name="index"),
     path("openapi.json", _readable(openapi), name="openapi"),
-    *(path(route, mannered(entry.callback), name=entry.name) for route, entry in _views.items() if route),
+    *(
+        path(route, mannered(entry.callback), name=entry.name)
+        for route, entry in _views.items()
+        if route
+    ),
 ]

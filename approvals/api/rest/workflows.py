@@ -10,11 +10,10 @@ from pydantic import Field
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
-from approvals.api.bodies import mark_replayed
-from approvals.api.fields import Document
-from approvals.api.rest.documents import NewEnd, WorkflowDocument
+from approvals.api.bodies import Document, mark_replayed
+from approvals.api.rest.bodies import NewEnd
+from approvals.api.rest.documents import WorkflowDocument, workflow_document
 from approvals.api.rest.operations import JsonBody, operation, problems
-from approvals.api.rest.shapes import workflow_document
 from approvals.states import Door, WorkflowState
 
 router = Router(tags=["Workflows"])
@@ -26,15 +25,22 @@ Id = Annotated[str, Path(..., max_length=200)]
 
 class Whose(Document):
     scope: str | None = Field(
-        None, max_length=64, description="The client's scope, if you may see it; yours by default."
+        None,
+        max_length=64,
+        description="The client's scope, if you may see it; yours by default.",
     )
 
 
 @router.get(
-    "/workflows/{workflow_id}", response=WorkflowDocument, summary="Get a workflow", openapi_extra=problems(404)
+    "/workflows/{workflow_id}",
+    response=WorkflowDocument,
+    summary="Get a workflow",
+    openapi_extra=problems(404),
 )
 @operation("read", query=Whose)
-def get_workflow(caller: Caller, workflow_id: Id, query: Annotated[Whose, Query(...)]) -> WorkflowDocument:
+def get_workflow(
+    caller: Caller, workflow_id: Id, query: Annotated[Whose, Query(...)]
+) -> WorkflowDocument:
     """Needs the scope `read`. Returns its state, and all its requests with their place (`step_path`)."""
     return _document(caller, query.scope or caller.scope, workflow_id)
 
@@ -47,17 +53,30 @@ def get_workflow(caller: Caller, workflow_id: Id, query: Annotated[Whose, Query(
 )
 @operation("ask")
 def end_workflow(
-    caller: Caller, workflow_id: Id, sent: Annotated[NewEnd, JsonBody(...)], response: HttpResponse
+    caller: Caller,
+    workflow_id: Id,
+    sent: Annotated[NewEnd, JsonBody(...)],
+    response: HttpResponse,
 ) -> WorkflowDocument:
     """Needs the scope `ask`. Waiting requests are cancelled. Repeating the outcome changes nothing, another one is refused."""
-    workflow = queries.get_workflow_by_key_for(caller.standing, scope=caller.scope, key=workflow_id)
-    ended = actions.close_workflow(workflow.pk, state=WorkflowState(sent.outcome), by=caller.actor, via=Door.REST)
+    workflow = queries.get_workflow_by_key_for(
+        caller.standing, scope=caller.scope, key=workflow_id
+    )
+    ended = actions.close_workflow(
+        workflow.pk, state=WorkflowState(sent.outcome), by=caller.actor, via=Door.REST
+    )
     mark_replayed(response, not ended)
     return _document(caller, caller.scope, workflow_id)
 
 
 def _document(caller: Caller, scope: str, key: str) -> WorkflowDocument:
     workflow = queries.get_workflow_by_key_for(caller.standing, scope=scope, key=key)
-    steps = list(queries.steps_of(caller.standing, workflow).defer(*queries.UNLISTED)[: MAX_STEPS + 1])
+    steps = list(
+        queries.steps_of(caller.standing, workflow).defer(*queries.UNLISTED)[
+            : MAX_STEPS + 1
+        ]
+    )
     waiting = queries.open_count_for(caller.standing, workflow)
-    return workflow_document(workflow, steps[:MAX_STEPS], waiting=waiting, more=len(steps) > MAX_STEPS)
+    return workflow_document(
+        workflow, steps[:MAX_STEPS], waiting=waiting, more=len(steps) > MAX_STEPS
+    )

@@ -29,10 +29,18 @@ class Command(RefusingCommand):
             total += 1
             if altered_entry is not None:
                 altered += 1
-                self.stdout.write(_("Changed since it was recorded: %(entry)s") % {"entry": altered_entry})
+                self.stdout.write(
+                    _("Changed since it was recorded: %(entry)s")
+                    % {"entry": altered_entry}
+                )
         if altered:
             raise CommandError(
-                _("%(altered)s of %(number)s audit entries were changed since they were recorded.")
+                _(
+                    "%(altered)s of %(number)s audit entries were changed since they were recorded."
+                )
                 % {"altered": grouped(altered), "number": grouped(total)}
             )
-        self.stdout.write(_("All %(number)s audit entries are unchanged.") % {"number": grouped(total)})
+        self.stdout.write(
+            _("All %(number)s audit entries are unchanged.")
+            % {"number": grouped(total)}
+        )

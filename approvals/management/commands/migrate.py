@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's command, which first refuses a database that is too old for this version."""
+"""`manage.py migrate`: Django's command, after refusing a database of a commit before 0.1.0."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from django.utils.translation import gettext as _
 
 from approvals.checks import check_switch
 from approvals.db import append_only
-from approvals.management.refusing import refuse_older_database
+from approvals.management.refusing import refuse_earlier_commit
 
 
 class Command(migrate.Command):
-    """Migrate, with no checks but one: this command mends what they look for, and must work again after it was killed."""
+    """Migrate with only one check: this command repairs the state that other checks test, and must work again after a kill."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Migrate, and say which triggers were missing before. SystemCheckError if the triggers are switched off."""
-        refuse_older_database()
+        """Migrate, and report triggers that were missing before. Raise SystemCheckError if the triggers are switched off."""
+        refuse_earlier_commit()
         connection = connections[options["database"]]
         if not options["skip_checks"]:
             errors = check_switch(connection)
@@ -27,7 +27,11 @@ class Command(migrate.Command):
                 raise SystemCheckError("\n".join(map(str, errors)))
         missing = append_only.missing_triggers(connection)
         result = super().execute(*args, **options | {"skip_checks": True})
-        restored = [name for name in missing if name not in append_only.missing_triggers(connection)]
+        restored = [
+            name
+            for name in missing
+            if name not in append_only.missing_triggers(connection)
+        ]
         if restored:
             self.stderr.write(
                 _(

@@ -1,4 +1,4 @@
-"""`manage.py policy`: show the live policy, and check, compare and apply a file with one."""
+"""`manage.py policy`: show the live policy; check, compare and apply a policy file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ from approvals.models import PolicyVersion
 from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
 from approvals.policy.policy_text import difference, line_of, read_text, write_text
 from approvals.policy.words import otherwise_in_words
-from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, rules_in_words, written
+from approvals.queries.policy.rules.policy_versions import (
+    EMPTY,
+    directory_of,
+    find_version,
+    live_version,
+    rules_in_words,
+    written,
+)
 from approvals.states import Door
 from approvals.text.text import visible
 from approvals.text.translation import translated
@@ -33,20 +40,39 @@ class Command(RefusingCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        show = actions.add_parser("show", help=_("print the live policy, or another version"))
+        show = actions.add_parser(
+            "show", help=_("print the live policy, or another version")
+        )
         show.add_argument("--number", type=int, help=_("which version"))
-        show.add_argument("--words", action="store_true", help=_("print its rules in sentences, not as JSON"))
+        show.add_argument(
+            "--words",
+            action="store_true",
+            help=_("print its rules in sentences, not as JSON"),
+        )
         for name, text in (
             ("check", _("name every fault in a file with its line")),
-            ("diff", _("show what a file changes; ends with code 1 if it changes anything")),
+            (
+                "diff",
+                _("show what a file changes; ends with code 1 if it changes anything"),
+            ),
             ("apply", _("make a file the live policy")),
         ):
             action = actions.add_parser(name, help=text)
             action.add_argument("file", help=_("the file, or - for standard input"))
             if name == "apply":
-                action.add_argument("--by", required=True, help=_("the username of the administrator who applies it"))
-                action.add_argument("--reason", required=True, help=_("why, for the record"))
-                action.add_argument("--based-on", type=int, help=_("refuse unless this version is live (0 for none)"))
+                action.add_argument(
+                    "--by",
+                    required=True,
+                    help=_("the username of the administrator who applies it"),
+                )
+                action.add_argument(
+                    "--reason", required=True, help=_("why, for the record")
+                )
+                action.add_argument(
+                    "--based-on",
+                    type=int,
+                    help=_("refuse unless this version is live (0 for none)"),
+                )
 
     def handle(self, *args: Any, **options: Any) -> None:
         action = options["action"]
@@ -58,7 +84,9 @@ class Command(RefusingCommand):
         if action == "check":
             rules = len(document.get("rules", ()))
             words = ngettext(
-                "%(file)s is a policy of %(number)s rule.", "%(file)s is a policy of %(number)s rules.", rules
+                "%(file)s is a policy of %(number)s rule.",
+                "%(file)s is a policy of %(number)s rules.",
+                rules,
             )
             self.stdout.write(words % {"file": options["file"], "number": rules})
         elif action == "diff":
@@ -76,26 +104,36 @@ class Command(RefusingCommand):
             self.stdout.write(write_text(written(stored)), ending="")
             return
         for number_of_rule, (rule, sentences) in enumerate(rules_in_words(stored), 1):
-            self.stdout.write("\n   ".join([f"{number_of_rule}. {visible(rule.name)}", *sentences]))
+            self.stdout.write(
+                "\n   ".join([f"{number_of_rule}. {visible(rule.name)}", *sentences])
+            )
         self.stdout.write(" ".join(otherwise_in_words(policy_of(stored))))
 
     def _text(self, name: str) -> str:
         try:
             return sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(_("Cannot read %(file)s: %(error)s") % {"file": name, "error": error}) from error
+            raise CommandError(
+                _("Cannot read %(file)s: %(error)s") % {"file": name, "error": error}
+            ) from error
 
     def _document(self, text: str, name: str) -> Any:
         try:
             document = read_text(text)
             stored_form(document, directory_of(document))
         except InvalidPolicy as error:
-            self._refuse(text, name, {path: translated(fault) for path, fault in error.faults.items()})
+            self._refuse(
+                text,
+                name,
+                {path: translated(fault) for path, fault in error.faults.items()},
+            )
         return document
 
     def _refuse(self, text: str, name: str, faults: dict[str, str]) -> None:
         lines = [
-            f"{name}:{line_of(text, path)}: {path}: {fault}" if path else f"{name}: {fault}"
+            f"{name}:{line_of(text, path)}: {path}: {fault}"
+            if path
+            else f"{name}: {fault}"
             for path, fault in faults.items()
         ]
         raise CommandError("\n".join(lines))
@@ -108,21 +146,33 @@ class Command(RefusingCommand):
             sys.exit(1)
 
     def _changes(self, document: Any, live: PolicyVersion | None) -> list[str]:
-        return difference(write_text(written(EMPTY if live is None else live.document)), write_text(document))
+        return difference(
+            write_text(written(EMPTY if live is None else live.document)),
+            write_text(document),
+        )
 
     def _apply(self, document: Any, source: str, options: dict[str, Any]) -> None:
         person = User.objects.filter(username=options["by"], is_active=True).first()
         if person is None:
-            raise CommandError(_("No active user is named %(user)r.") % {"user": options["by"]})
+            raise CommandError(
+                _("No active user is named %(user)r.") % {"user": options["by"]}
+            )
         live = live_version()
         if not self._changes(document, live):
             # A pipeline applies the same file again and again.
             self.stdout.write(_("This policy is live already."))
             return
-        based_on = options["based_on"]
-        based_on = (live.number if live is not None else None) if based_on is None else based_on or None
+        based_on = options["based_on"] or None
+        if options["based_on"] is None and live is not None:
+            based_on = live.number
         try:
-            version = write_policy(document, based_on=based_on, reason=options["reason"], by=person, via=Door.SYSTEM)
+            version = write_policy(
+                document,
+                based_on=based_on,
+                reason=options["reason"],
+                by=person,
+                via=Door.SYSTEM,
+            )
         except Invalid as error:
             self._refuse(source, options["file"], error.errors)
         except Refusal as error:

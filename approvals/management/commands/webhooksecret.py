@@ -1,4 +1,4 @@
-"""`manage.py webhooksecret`: a new secret for the webhooks of a key's requests, printed once."""
+"""`manage.py webhooksecret`: create a secret for the webhooks of a key's requests, printed once."""
 
 from __future__ import annotations
 
@@ -22,11 +22,16 @@ class Command(RefusingCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--key", required=True, help=_("the key's prefix: the part between its first two underscores")
+            "--key",
+            required=True,
+            help=_("the key's prefix: the part between its first two underscores"),
         )
 
     def handle(self, *args: Any, key: str, **options: Any) -> None:
         api_key = ApiKey.objects.filter(prefix=key, revoked_at=None).first()
         if api_key is None:
-            raise CommandError(_("No active key has the prefix %(key)r. The admin lists all keys.") % {"key": key})
+            raise CommandError(
+                _("No active key has the prefix %(key)r. The admin lists all keys.")
+                % {"key": key}
+            )
         self.stdout.write(create_signing_secret(api_key))

@@ -1,1 +1,1 @@
-"""What the policy of an installation stores: rules, grants, approver scopes, votes and absences."""
+"""Stored parts of the policy: rules, grants, approver scopes, votes and absences."""

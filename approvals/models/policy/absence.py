@@ -1,4 +1,4 @@
-"""Who is away and who decides for them, and how a team works: its hours, its default delegate, and who is on duty."""
+"""Absences with their delegates, and team settings: hours, default delegate, and people on call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.models.subscriptions import check_address
 
@@ -20,24 +20,32 @@ MAX_REASON = 200
 
 
 class Absence(models.Model):
-    """A time in which a person is away, and who decides for them. Absences of one person never overlap."""
+    """An absence of a person, with an optional delegate. Absences of one person never overlap."""
 
-    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
-    #: Null if no one decides for them.
-    delegate = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
+    person = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    #: Null without a delegate.
+    delegate = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     starts_at = models.DateTimeField()
     until = models.DateTimeField()
     reason = models.CharField(max_length=MAX_REASON, blank=True)
-    #: Who has set it. A plain number, so that the deletion of a user does not reach it; and the name as recorded then.
+    #: The person who set it: a plain number, so that it survives the deletion of the user, and the recorded name.
     set_by_id = models.BigIntegerField()
     set_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(until__gt=F("starts_at")), name="absence_ends_after_it_starts"),
             models.CheckConstraint(
-                condition=Q(delegate=None) | ~Q(delegate=F("person")), name="absence_not_to_oneself"
+                condition=Q(until__gt=F("starts_at")),
+                name="absence_ends_after_it_starts",
+            ),
+            models.CheckConstraint(
+                condition=Q(delegate=None) | ~Q(delegate=F("person")),
+                name="absence_not_to_oneself",
             ),
         ]
         indexes: ClassVar = [
@@ -50,41 +58,61 @@ class Absence(models.Model):
 
 
 def current_absences(now: Any) -> models.QuerySet[Absence]:
-    """Return the absences at a moment: a datetime, or `Now()` of the database."""
+    """Return the absences at a moment: a datetime, or the database's `Now()`."""
     return Absence.objects.filter(starts_at__lte=now, until__gt=now)
 
 
 class TeamSettings(models.Model):
-    """How a team works. Without a row, it works at all times, has no default delegate, and all of it is on duty."""
+    """Settings of a team. Without a row, it works at all times, has no default delegate, and everyone is on call."""
 
-    team = models.OneToOneField("auth.Group", on_delete=models.CASCADE, primary_key=True, related_name="settings")
-    #: Who decides for members who are away and have chosen no one.
+    team = models.OneToOneField(
+        "auth.Group",
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="settings",
+    )
+    #: The delegate of absent members without a delegate of their own.
     default_delegate = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("default delegate")
+        User,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("default delegate"),
     )
-    #: Of its working hours and of events without a zone; empty for TIME_ZONE.
+    #: The time zone of its working hours, and of events without one; empty for TIME_ZONE.
     time_zone = models.CharField(_("time zone"), max_length=64, blank=True, default="")
-    #: As `approvals.policy.working_hours` reads them; empty for all hours.
-    working_hours = models.CharField(_("working hours"), max_length=200, blank=True, default="")
-    #: The iCalendar address that says who is on duty; empty if none does.
-    duty_url = models.CharField(
-        _("on-duty calendar"), max_length=500, blank=True, default="", validators=[check_address]
+    #: In the format of `approvals.policy.working_hours`; empty for all hours.
+    working_hours = models.CharField(
+        _("working hours"), max_length=200, blank=True, default=""
     )
-    #: Who is on duty when, as last read or set: `{"person": id, "from": time, "until": time}` objects.
+    #: The iCalendar address of the on-call schedule; empty for none.
+    duty_url = models.CharField(
+        _("on-duty calendar"),
+        max_length=500,
+        blank=True,
+        default="",
+        validators=[check_address],
+    )
+    #: On-call shifts, as last read or set: `{"person": id, "from": time, "until": time}` objects.
     duty = ExactJSONField(default=list)
-    #: The events that could not be read the last time: `{"summary": text, "begin": text, "fault": property}`; null for none.
+    #: The events that were unreadable the last time: `{"summary": text, "begin": text, "fault": property}`; null for none.
     duty_left_out = ExactJSONField(null=True)
     #: When `duty` was last read or set; null if never.
     duty_read_at = models.DateTimeField(null=True)
     #: When the calendar is read next; null without one.
     duty_due_at = models.DateTimeField(null=True)
-    #: Why the calendar could not be read the last time; empty if it could.
+    #: Why the last read of the calendar failed; empty if it succeeded.
     duty_error = models.CharField(max_length=300, blank=True, default="")
 
     class Meta:
         verbose_name_plural = "team settings"
         indexes: ClassVar = [
-            models.Index(fields=["duty_due_at"], name="team_duty_due", condition=Q(duty_due_at__isnull=False))
+            models.Index(
+                fields=["duty_due_at"],
+                name="team_duty_due",
+                condition=Q(duty_due_at__isnull=False),
+            )
         ]
 
     def __str__(self) -> str:
@@ -92,13 +120,16 @@ class TeamSettings(models.Model):
 
 
 class FollowUp(models.Model):
-    """When the next reminder or step of escalation of a waiting request is due, and how many of them were carried out.
+    """The next reminder or escalation step of a waiting request, and how many were carried out.
 
-    A request whose terms have none has no row. The row goes with the last of them, or once the request has ended.
+    Requests whose terms have none have no row. The row is deleted after the last step, or once the request has ended.
     """
 
     request = models.OneToOneField(
-        "approvals.ApprovalRequest", on_delete=models.CASCADE, primary_key=True, related_name="+"
+        "approvals.ApprovalRequest",
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="+",
     )
     done = models.PositiveSmallIntegerField(default=0)
     due_at = models.DateTimeField(db_index=True)

@@ -1,4 +1,4 @@
-"""The policy: the rules by which requests are allowed, denied or asked, one row for each version."""
+"""The policy: rules that allow, deny or ask, one row for each version."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
 
-#: The columns of a version that are written after it was made.
-VERSION_MAY_CHANGE = frozenset({"state", "settled_at", "settled_by_id", "settled_by_name", "replaced_at"})
+#: Columns of a version that are written after it was created.
+VERSION_MAY_CHANGE = frozenset(
+    {"state", "settled_at", "settled_by_id", "settled_by_name", "replaced_at"}
+)
 
 
 class VersionState(models.TextChoices):
-    """Where a version of the policy stands."""
+    """The state of a policy version."""
 
     PROPOSED = "proposed", _("proposed")
     LIVE = "live", _("live")
@@ -25,15 +27,15 @@ class VersionState(models.TextChoices):
 
 
 class PolicyVersion(models.Model):
-    """A version of the policy: what it says, who wrote it and why. All of that is frozen: triggers refuse to change it.
+    """A version of the policy with its author and reason. All of that is frozen: triggers refuse to change it.
 
-    A request names the version that it was asked under, so no version is ever deleted.
+    Requests refer to the version under which they were made, so no version is ever deleted.
     """
 
     number = models.PositiveIntegerField(primary_key=True)
-    #: The version that was live when it was written; null for the first. It can only go live while that one still is.
+    #: The live version when it was written; null for the first. It can go live only while that version is still live.
     based_on = models.PositiveIntegerField(null=True)
-    #: As `approvals.policy.policies` stores it.
+    #: In the stored form of `approvals.policy.policies`.
     document = ExactJSONField()
     digest = models.CharField(max_length=71)
     author_id = models.BigIntegerField()
@@ -50,8 +52,12 @@ class PolicyVersion(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["state"], name="policy_one_live", condition=Q(state="live")),
-            models.CheckConstraint(condition=Q(state__in=VersionState.values), name="policy_state_known"),
+            models.UniqueConstraint(
+                fields=["state"], name="policy_one_live", condition=Q(state="live")
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=VersionState.values), name="policy_state_known"
+            ),
         ]
 
     def __str__(self) -> str:

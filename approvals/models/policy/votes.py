@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.db import models
 from django.utils import timezone
 
-from approvals.db.json_field import ExactJSONField
+from approvals.db.fields import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.states import Door, Verdict
 
@@ -15,7 +15,7 @@ VERDICTS = (Verdict.APPROVE, Verdict.REJECT)
 
 
 class Vote(models.Model):
-    """The vote of a person on a request; changed in place until the outcome. The record has every change of it."""
+    """A person's vote on a request; changed in place until the outcome. The record has every change."""
 
     request = models.ForeignKey(
         "approvals.ApprovalRequest",
@@ -25,15 +25,16 @@ class Vote(models.Model):
         related_name="votes",
         editable=False,
     )
-    #: The id of the account, whichever way and with whichever key it votes. A plain number, so that the deletion of a user
-    #: does not reach it.
+    #: The id of the account, regardless of channel and key. A plain number, so that it survives the deletion of the user.
     person_id = models.BigIntegerField()
     person_name = models.CharField(max_length=MAX_ACTOR_NAME)
-    verdict = models.CharField(max_length=7, choices=[(verdict.value, verdict.label) for verdict in VERDICTS])
+    verdict = models.CharField(
+        max_length=7, choices=[(verdict.value, verdict.label) for verdict in VERDICTS]
+    )
     comment = models.TextField(blank=True)
-    #: The digest of the input that was voted on: a vote counts for no other.
+    #: The digest of the input that was voted on: the vote counts for no other.
     digest = models.CharField(max_length=71)
-    #: In which stage of the terms it was given, from 0: it counts in no other.
+    #: The stage of the terms in which it was given, from 0: it counts in no other.
     stage = models.PositiveSmallIntegerField(default=0)
     #: Whether the input that was voted on is a change by this person.
     proposes = models.BooleanField(default=False)
@@ -41,12 +42,16 @@ class Vote(models.Model):
     voted_at = models.DateTimeField()
     #: Whether it counted for the outcome; null if the votes did not decide it, or not yet.
     counted = models.BooleanField(null=True)
-    #: For whom it was given, if not for the person themselves; null if for no one else.
+    #: The absent person on whose behalf it was given; null for the voter's own.
     for_id = models.BigIntegerField(null=True)
     for_name = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - null means "for no one else"
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["request", "person_id"], name="one_vote_of_each")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["request", "person_id"], name="one_vote_of_each"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.person_name}"
@@ -57,20 +62,20 @@ class Vote(models.Model):
 
     @property
     def door(self) -> str:
-        """The name of `via` for people."""
+        """The label of `via`."""
         return str(Door(self.via).label) if self.via in Door.values else self.via
 
 
 class VoteRecount(models.Model):
-    """Says that who may decide has changed, so that the votes on all that waits have to be counted anew.
+    """Requests a recount of the votes on all pending requests, after a change of people's rights to decide.
 
-    A change only adds a row. The oldest row says how far the count is; the rows go with the count that answers them.
+    Each change adds a row. The oldest row has the progress of the count; the rows are deleted with the count that covers them.
     """
 
     asked_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: The ids of the rows that were there when the count began; null before.
+    #: The ids of the rows that existed when the count began; null before.
     answers = ExactJSONField(null=True)
-    #: The last request that was counted; null before the first one.
+    #: The last counted request; null before the first one.
     counted_created_at = models.DateTimeField(null=True)
     counted_id = models.UUIDField(null=True)
 

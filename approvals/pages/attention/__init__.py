@@ -1,1 +1,1 @@
-"""Pages that help people to look where it matters."""
+"""Pages that direct people's attention."""

@@ -1,4 +1,4 @@
-"""The quiet line below the Inbox: the daily budget, and a sign that the last decisions were made without looking."""
+"""The line below the Inbox: the daily budget, and a sign that the last decisions were careless."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from approvals.http import SignedIn
-from approvals.queries.attention.signs import FRESH, RECENT, SERIES, decided_today, own_signs
+from approvals.queries.attention.signs import (
+    FRESH,
+    RECENT,
+    SERIES,
+    decided_today,
+    own_signs,
+)
 from approvals.queries.insights.values import duration
 from approvals.queries.preferences import preferences_of
 

@@ -1,4 +1,4 @@
-"""The decisions that the figures of *How you decide* count, for the person alone who made them."""
+"""The decisions behind the figures of *How you decide*, shown only to the person who made them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from approvals.queries.insights.cases import shown_cases
 @require_GET
 @refusals_as_pages
 def own_cases(request: SignedIn) -> HttpResponse:
-    """The decisions that a figure of the page counts, the latest first; `?of=` names it."""
-    figure, skip = request.GET.get("of", ""), read_place(request.GET)
+    """The decisions behind a figure of the page, latest first; `?of=` names it."""
+    figure = request.GET.get("of", "")
+    skip = read_place(request.GET)
     decisions = own_decisions(request.user, since=timezone.now() - timedelta(days=DAYS))
     counted: dict[str, Sequence[Made]] = {
         "on_pages": decisions,
@@ -32,7 +33,13 @@ def own_cases(request: SignedIn) -> HttpResponse:
         "series": longest_series(decisions),
     }
     if figure not in counted:
-        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), {"of": _("is unknown")})
+        raise Invalid(
+            _("This URL has invalid filters, so the list shows nothing."),
+            {"of": _("is unknown")},
+        )
     cases = shown_cases(request.standing, counted[figure], skip)
-    context = context_of(request.GET, cases, figure, skip) | {"days": DAYS, "back": "attention"}
+    context = context_of(request.GET, cases, figure, skip) | {
+        "days": DAYS,
+        "back": "attention",
+    }
     return render(request, "approvals/insights/cases.html", context)

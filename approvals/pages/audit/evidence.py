@@ -1,4 +1,4 @@
-"""What is kept as evidence for duties of others: the EU AI Act, article 14, and controls of SOC 2. It promises no compliance.
+"""Evidence for external obligations: the EU AI Act, article 14, and controls of SOC 2. It promises no compliance.
 
 `docs/reference/evidence.md` has the same list; a test compares them.
 """
@@ -21,8 +21,8 @@ from approvals.pages.audit.views import for_readers
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """One duty or control: what it asks for, what is kept, and where: entries of the audit log, and pages by their URL's name."""
+class DutyEvidence:
+    """An obligation or control: its demand, the evidence, and where it is kept: audit events, and pages by URL name."""
 
     number: str
     asks: Any
@@ -31,7 +31,7 @@ class Evidence:
     pages: Sequence[str] = ()
 
 
-#: The pages that evidence names; the second member says whether they are for administrators only.
+#: The pages named as evidence; the second member says whether they are for administrators only.
 PAGES = {
     "approvals:insights": (_("Insights"), False),
     "approvals:requests": (_("Requests"), False),
@@ -44,7 +44,7 @@ PAGES = {
 }
 
 AI_ACT = (
-    Evidence(
+    DutyEvidence(
         "14(1)",
         _("People can effectively oversee the system while it is in use."),
         _(
@@ -53,26 +53,41 @@ AI_ACT = (
         ("request.created", "request.decided", "request.expired"),
         ("approvals:requests", "approvals:insights"),
     ),
-    Evidence(
+    DutyEvidence(
         "14(3)",
-        _("The oversight is commensurate with the risk and the autonomy of the system."),
+        _(
+            "The oversight is commensurate with the risk and the autonomy of the system."
+        ),
         _(
             "Priorities, rules of the policy, four eyes, approver scopes with amounts, and limits of grants, "
             "with each change and its author."
         ),
-        ("policy.applied", "tool.changed", "priority.changed", "scope.created", "scope.changed", "scope.deleted"),
+        (
+            "policy.applied",
+            "tool.changed",
+            "priority.changed",
+            "scope.created",
+            "scope.changed",
+            "scope.deleted",
+        ),
         ("approvals:policy", "approvals:tools", "approvals:scopes"),
     ),
-    Evidence(
+    DutyEvidence(
         "14(4)(a)",
-        _("People understand what the system can do, monitor it, and notice anomalies."),
-        _("Results of calls beside what was approved, calls that ran with another input, failed turns, and floods."),
+        _(
+            "People understand what the system can do, monitor it, and notice anomalies."
+        ),
+        _(
+            "Results of calls beside what was approved, calls that ran with another input, failed turns, and floods."
+        ),
         ("tool.result", "tool.other_input", "turn.failed", "agent.flooded"),
         ("approvals:insights",),
     ),
-    Evidence(
+    DutyEvidence(
         "14(4)(b)",
-        _("People stay aware that they may rely too much on the system (automation bias)."),
+        _(
+            "People stay aware that they may rely too much on the system (automation bias)."
+        ),
         _(
             "With each approval how many parts were never in view (unseen); sums of decisions faster than reading; "
             "advice of programs, which is shown after the person's own look."
@@ -80,30 +95,40 @@ AI_ACT = (
         ("request.decided", "request.advised"),
         ("approvals:insights",),
     ),
-    Evidence(
+    DutyEvidence(
         "14(4)(c)",
         _("People can interpret what the system puts out."),
-        _("What was shown: input, message and conversation of each request, with the digest that the decision names."),
+        _(
+            "What was shown: input, message and conversation of each request, with the digest that the decision names."
+        ),
         ("request.created",),
         ("approvals:requests",),
     ),
-    Evidence(
+    DutyEvidence(
         "14(4)(d)",
-        _("People can decide not to use the system, or disregard, override or reverse what it puts out."),
-        _("Rejections, changed inputs before and after, and cancelled requests, with the person and the reason."),
+        _(
+            "People can decide not to use the system, or disregard, override or reverse what it puts out."
+        ),
+        _(
+            "Rejections, changed inputs before and after, and cancelled requests, with the person and the reason."
+        ),
         ("request.decided", "request.cancelled"),
         ("approvals:requests",),
     ),
-    Evidence(
+    DutyEvidence(
         "14(4)(e)",
         _("People can intervene in the operation or stop it."),
-        _("Stopped turns, revoked grants and keys, and the switch Ask about everything."),
+        _(
+            "Stopped turns, revoked grants and keys, and the switch Ask about everything."
+        ),
         ("turn.stopped", "grant.revoked", "grant.stopped", "key.revoked"),
         ("approvals:grants",),
     ),
-    Evidence(
+    DutyEvidence(
         "14(5)",
-        _("Two people verify certain identifications separately (Annex III, point 1(a))."),
+        _(
+            "Two people verify certain identifications separately (Annex III, point 1(a))."
+        ),
         _(
             "Rules that ask several people, with each vote and who gave it; four eyes, where the person who runs the "
             "agent cannot decide."
@@ -114,61 +139,89 @@ AI_ACT = (
 )
 
 SOC_2 = (
-    Evidence(
+    DutyEvidence(
         "CC4.1",
         _("The organization evaluates whether controls are present and working."),
-        _("The audit log, which the database refuses to change, with a digest of each entry to check; Insights."),
+        _(
+            "The audit log, which the database refuses to change, with a digest of each entry to check; Insights."
+        ),
         ("retention.pruned",),
         ("approvals:insights",),
     ),
-    Evidence(
+    DutyEvidence(
         "CC6.1",
         _("Logical access is restricted to authorized users."),
         _("Log-ins and failed ones, API keys with their scopes, and their end."),
-        ("login.succeeded", "login.failed", "key.created", "key.changed", "key.revoked"),
+        (
+            "login.succeeded",
+            "login.failed",
+            "key.created",
+            "key.changed",
+            "key.revoked",
+        ),
         ("approvals:keys",),
     ),
-    Evidence(
+    DutyEvidence(
         "CC6.2",
-        _("Users are registered and authorized before they get access, and removed afterwards."),
-        _("Who added, invited or deactivated whom, and who confirmed it where a second administrator is needed."),
+        _(
+            "Users are registered and authorized before they get access, and removed afterwards."
+        ),
+        _(
+            "Who added, invited or deactivated whom, and who confirmed it where a second administrator is needed."
+        ),
         ("person.created", "person.invited", "invitation.accepted", "person.changed"),
         ("approvals:people",),
     ),
-    Evidence(
+    DutyEvidence(
         "CC6.3",
         _("Access follows roles, least privilege and segregation of duties."),
-        _("Roles, teams and approver scopes with each change; no key decides what a key of the same user asked."),
+        _(
+            "Roles, teams and approver scopes with each change; no key decides what a key of the same user asked."
+        ),
         (
-            *("person.changed", "team.changed", "scope.created", "scope.changed", "scope.deleted"),
+            *(
+                "person.changed",
+                "team.changed",
+                "scope.created",
+                "scope.changed",
+                "scope.deleted",
+            ),
             *("change.waiting", "change.alone"),
         ),
         ("approvals:people", "approvals:scopes"),
     ),
-    Evidence(
+    DutyEvidence(
         "CC7.2",
         _("The system is monitored for anomalies."),
-        _("Calls that ran with another input, denied calls, failed log-ins, and floods of similar requests."),
+        _(
+            "Calls that ran with another input, denied calls, failed log-ins, and floods of similar requests."
+        ),
         ("tool.other_input", "tool.denied", "login.failed", "agent.flooded"),
         ("approvals:insights",),
     ),
-    Evidence(
+    DutyEvidence(
         "CC8.1",
         _("Changes are authorized and approved before they are made."),
-        _("The approval of each call before it ran, the digest of what was approved, and that of what ran."),
+        _(
+            "The approval of each call before it ran, the digest of what was approved, and that of what ran."
+        ),
         ("request.decided", "tool.result"),
         ("approvals:requests",),
     ),
-    Evidence(
+    DutyEvidence(
         "C1.1",
         _("Confidential information is identified and protected."),
-        _("Hidden values, and each time that someone showed one; the value itself is not in that entry."),
+        _(
+            "Hidden values, and each time that someone showed one; the value itself is not in that entry."
+        ),
         ("request.secret_shown",),
     ),
-    Evidence(
+    DutyEvidence(
         "PI1.4",
         _("Output is complete, accurate and delivered as intended."),
-        _("One result per call, whether it ran exactly what was approved, and events that were sent again."),
+        _(
+            "One result per call, whether it ran exactly what was approved, and events that were sent again."
+        ),
         ("tool.result", "event.resent"),
     ),
 )
@@ -177,20 +230,27 @@ SOC_2 = (
 @require_GET
 @for_readers
 def evidence(request: SignedIn) -> HttpResponse:
-    """Show what is kept for which duty, with links to it; pages for administrators only to them."""
+    """Show the evidence for each obligation, with links; administrator pages are linked only for administrators."""
     administers = permissions.may_administer(request.standing)
-    context = {"ai_act": _lines(AI_ACT, administers=administers), "soc_2": _lines(SOC_2, administers=administers)}
+    context = {
+        "ai_act": _lines(AI_ACT, administers=administers),
+        "soc_2": _lines(SOC_2, administers=administers),
+    }
     return render(request, "approvals/audit/evidence.html", context)
 
 
-def _lines(items: Sequence[Evidence], *, administers: bool) -> list[dict[str, Any]]:
+def _lines(items: Sequence[DutyEvidence], *, administers: bool) -> list[dict[str, Any]]:
     return [
         {
             "number": item.number,
             "asks": item.asks,
             "kept": item.kept,
             "events": [(event, EVENT_LABELS[event]) for event in item.events],
-            "pages": [(name, PAGES[name][0]) for name in item.pages if administers or not PAGES[name][1]],
+            "pages": [
+                (name, PAGES[name][0])
+                for name in item.pages
+                if administers or not PAGES[name][1]
+            ],
         }
         for item in items
     ]

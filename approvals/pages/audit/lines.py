@@ -1,4 +1,4 @@
-"""Audit entries as people read them: what happened in words, about what, and the values that matter."""
+"""Audit entries for people: the event in words, its subject, and its main values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from approvals.actions.policy.publishing import WIDTH_OF
+from approvals.actions.policy.grants.events import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
@@ -20,16 +20,18 @@ from approvals.queries.audit import Subjects
 from approvals.queries.described import read_schema
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, plain
+from approvals.shown.entries import ShownEntry, shown_entry
 from approvals.states import Door, GrantEnd, Kind, Verdict, Width, verdict_label
 from approvals.text.text import visible
 from approvals.text.times import clock_time
 
 #: How many values a line shows, and how many characters of a note.
-MAX_VALUES, MAX_NOTE = 3, 200
-#: What a person wrote, or why a call failed: the first of these is the note of a line, and none is among its values.
+MAX_VALUES = 3
+MAX_NOTE = 200
+#: Members with a person's text or a call's error: the first of these is the note of a line, and none is among its values.
 NOTES = ("comment", "text", "error_text", "explanation", "reason")
 
-#: What an event is called where nothing more is known about it; also the options of the filter.
+#: Labels of events without further details; also the options of the filter.
 EVENT_LABELS = {
     "request.created": gettext_lazy("Requested"),
     "request.voted": gettext_lazy("Vote"),
@@ -96,8 +98,6 @@ EVENT_LABELS = {
     "grant.stopped": gettext_lazy("Ask about everything: on"),
     "grant.resumed": gettext_lazy("Ask about everything: off"),
     "agent.flooded": gettext_lazy("Many similar requests are waiting"),
-    "check.changed": gettext_lazy("Seeded checks changed"),
-    "check.answered": gettext_lazy("Seeded check answered"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),
@@ -105,7 +105,7 @@ REQUESTED = {
     Kind.FORM: gettext_lazy("Form sent"),
     Kind.RECOVERY: gettext_lazy("Outcome of a call asked for"),
 }
-#: The icon and the tone of an event, by its verdict, its state or its name.
+#: The icon and tone of an event, by its verdict, state or name.
 TONES = {
     "approve": ("check", "good"),
     "edit": ("pencil", "good"),
@@ -133,7 +133,6 @@ AREAS = {
     "turn": ("message-square", "plain"),
     "chat": ("message-square", "plain"),
     "agent": ("inbox", "warn"),
-    "check": ("shield-check", "plain"),
     "key": ("key-round", "plain"),
     "login": ("user-check", "plain"),
     "password": ("shield", "plain"),
@@ -141,82 +140,132 @@ AREAS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of the audit page. `values` are names and values; `note` is what a person or tool said."""
+class SubjectLine:
+    """The request of an entry, in a line."""
 
-    entry: AuditEntry
+    title: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """One line of the audit page. `values` are names and values; `note` is a text by a person or tool."""
+
+    entry: ShownEntry
     text: str
     icon: str
     tone: str
     values: Sequence[tuple[str, str]]
     note: str
-    request: ApprovalRequest | None
+    request: SubjectLine | None
     workflow: Workflow | None
-    #: The id of the grant that it is about, or that has approved the request.
+    #: The id of the grant that it is about, or that approved the request.
     grant_id: str
 
 
-def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[Line]:
-    """Return the lines of entries that `queries.audit.page_of` has read."""
+def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[AuditLine]:
+    """Return the lines of entries read by `queries.audit.page_of`."""
     return [_line(entry, subjects) for entry in entries]
 
 
-def _line(entry: AuditEntry, subjects: Subjects) -> Line:
-    data: Mapping[str, Any] = masked_data(json.loads(entry.short_body)["data"]) if entry.short_body else {}
-    request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
+def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
+    data: Mapping[str, Any] = (
+        masked_data(json.loads(entry.short_body)["data"]) if entry.short_body else {}
+    )
+    request = (
+        subjects.requests.get(entry.request_id)
+        if isinstance(entry.request_id, UUID)
+        else None
+    )
     state = str(data.get("verdict" if entry.event == "request.voted" else "state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
-    return Line(
-        entry,
-        words_of(entry, data, request.kind if request else str(data.get("kind", Kind.APPROVAL))),
+    return AuditLine(
+        shown_entry(entry),
+        words_of(
+            entry,
+            data,
+            request.kind if request else str(data.get("kind", Kind.APPROVAL)),
+        ),
         icon,
         tone,
         _values(entry, data, request, subjects.tools.get(entry.tool_name)),
         _note(data),
-        request,
+        None
+        if request is None
+        else SubjectLine(visible(request.title), request.get_absolute_url()),
         subjects.workflows.get((entry.scope, entry.run_id)),
         str(data.get("grant_id") or ""),
     )
 
 
 def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
-    """Return what happened in a few words; `kind` is that of the request."""
+    """Describe the event in a few words; `kind` is that of the request."""
     label = str(EVENT_LABELS.get(entry.event, entry.event))
     if entry.event == "request.decided" and entry.via == Door.GRANT:
         return _("Approved by grant")
-    if entry.event == "request.voted" and data.get("verdict") in Verdict.values and kind in Kind.values:
+    if (
+        entry.event == "request.voted"
+        and data.get("verdict") in Verdict.values
+        and kind in Kind.values
+    ):
         verdict = verdict_label(kind, str(data["verdict"])).lower()
         if data.get("for"):
-            return _("Vote for %(name)s: %(verdict)s") % {"name": visible(str(data["for"])), "verdict": verdict}
+            return _("Vote for %(name)s: %(verdict)s") % {
+                "name": visible(str(data["for"])),
+                "verdict": verdict,
+            }
         return _("Vote: %(verdict)s") % {"verdict": verdict}
     if data.get("break_glass"):
         alone = _("%(verdict)s alone, the glass was broken")
-        return alone % {"verdict": verdict_label(kind, entry.verdict) if kind in Kind.values else label}
+        return alone % {
+            "verdict": verdict_label(kind, entry.verdict)
+            if kind in Kind.values
+            else label
+        }
     if entry.event == "request.decided" and entry.via == Door.RULE:
         if data.get("repeats"):
             return _("Rejected as before")
-        return _("Approved by rule") if entry.verdict == Verdict.APPROVE else _("Rejected by rule")
+        return (
+            _("Approved by rule")
+            if entry.verdict == Verdict.APPROVE
+            else _("Rejected by rule")
+        )
     if entry.verdict in Verdict.values and entry.event == "request.decided":
-        return verdict_label(kind, entry.verdict) if kind in Kind.values else str(Verdict(entry.verdict).label)
+        return (
+            verdict_label(kind, entry.verdict)
+            if kind in Kind.values
+            else str(Verdict(entry.verdict).label)
+        )
     if entry.event == "request.created":
         return str(REQUESTED[Kind(kind)]) if kind in Kind.values else label
     if entry.event == "request.assigned" and "to" in data:
         name = visible(str(data["to"] or ""))
-        return _("Assigned to %(name)s") % {"name": name} if name else str(EVENT_LABELS["request.released"])
+        return (
+            _("Assigned to %(name)s") % {"name": name}
+            if name
+            else str(EVENT_LABELS["request.released"])
+        )
     if entry.event == "request.escalated" and (names := data.get("to")):
-        return _("Escalated to %(names)s") % {"names": visible(", ".join(map(str, names)))}
+        return _("Escalated to %(names)s") % {
+            "names": visible(", ".join(map(str, names)))
+        }
     if entry.event == "request.taken" and "call" in data:
         return _("Used by %(call)s") % {"call": visible(str(data["call"]))}
-    if entry.event == "tool.result" and (state := STATE_LABELS.get(str(data.get("state")))):
+    if entry.event == "tool.result" and (
+        state := STATE_LABELS.get(str(data.get("state")))
+    ):
         return _("Result: %(state)s") % {"state": state}
     return label
 
 
 def _values(
-    entry: AuditEntry, data: Mapping[str, Any], request: ApprovalRequest | None, settings: ToolSettings | None
+    entry: AuditEntry,
+    data: Mapping[str, Any],
+    request: ApprovalRequest | None,
+    settings: ToolSettings | None,
 ) -> list[tuple[str, str]]:
-    """Return the values that matter: of the input that was asked for, approved or run; else those of the event."""
+    """Return the main values: of the requested, approved or executed input; else those of the event."""
     if entry.event == "request.secret_shown":
         return _values_of_event(data)
     if entry.event.startswith("grant."):
@@ -224,44 +273,66 @@ def _values(
     if entry.event.startswith("request.") or entry.event == "tool.result":
         schema = read_schema(request.described) if request is not None else None
         value = _input_of(data, request)
-        sent = key_values(value, settings, entry.tool_name)
-        shown = key_values(value, settings, entry.tool_name, schema) if schema else sent
+        key_fields = () if settings is None else settings.key_fields
+        sent = key_values(value, key_fields, entry.tool_name)
+        shown = (
+            key_values(value, key_fields, entry.tool_name, schema) if schema else sent
+        )
     else:
         sent = shown = _values_of_event(data)
     return [*_amount_of(entry, sent), *shown][:MAX_VALUES]
 
 
 def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a grant covers, how often it was used, and when it ends or why it has ended."""
+    """Return the coverage and uses of a grant, and when it ends or why it has ended."""
     if "grant_id" not in data:
         return []
     width = WIDTH_OF.get(str(data.get("covers")), Width.INPUT)
-    used, uses = data.get("used"), data.get("uses")
-    values = [(_("covers"), str(width.label)), (_("used"), f"{used} / {uses}" if uses else str(used))]
+    used = data.get("used")
+    uses = data.get("uses")
+    values = [
+        (_("covers"), str(width.label)),
+        (_("used"), f"{used} / {uses}" if uses else str(used)),
+    ]
     if why := data.get("why"):
-        return [*values, (_("ended"), str(GrantEnd(why).label) if why in GrantEnd.values else short(why))]
+        return [
+            *values,
+            (
+                _("ended"),
+                str(GrantEnd(why).label) if why in GrantEnd.values else short(why),
+            ),
+        ]
     until = parse_datetime(str(data.get("until") or ""))
     return [*values, *([(_("until"), clock_time(until))] if until else [])]
 
 
 def _values_of_event(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     simple = [
-        (name, value) for name, value in data.items() if value and isinstance(value, str | int) and name not in NOTES
+        (name, value)
+        for name, value in data.items()
+        if value and isinstance(value, str | int) and name not in NOTES
     ]
-    return [(name.replace("_", " "), _time_of(value) or short(value)) for name, value in simple[:MAX_VALUES]]
+    return [
+        (name.replace("_", " "), _time_of(value) or short(value))
+        for name, value in simple[:MAX_VALUES]
+    ]
 
 
 def _time_of(value: str | int) -> str:
-    """Return a value that is a moment as people read it, or an empty text."""
+    """Return a time value for display, or an empty text."""
     try:
         moment = parse_datetime(value) if isinstance(value, str) else None
     except ValueError:
         return ""
-    return clock_time(moment) if moment is not None and moment.tzinfo is not None else ""
+    return (
+        clock_time(moment) if moment is not None and moment.tzinfo is not None else ""
+    )
 
 
-def _amount_of(entry: AuditEntry, values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the amount that the filter goes by, unless one of the first values is that."""
+def _amount_of(
+    entry: AuditEntry, values: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the amount used by the filter, unless one of the first values is the same."""
     shown = (text for _name, text in values[:MAX_VALUES] if DECIMAL.fullmatch(text))
     if entry.amount is None or any(float(text) == entry.amount for text in shown):
         return []
@@ -269,17 +340,24 @@ def _amount_of(entry: AuditEntry, values: Sequence[tuple[str, str]]) -> list[tup
 
 
 def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
-    """Return the input that an entry is about: as edited, as it ran, or as it was requested."""
+    """Return the input of an entry: as edited, as executed, or as requested."""
     if data.get("edited_input") is not None:
         return data["edited_input"]
-    # The body has its names sorted and its numbers rewritten, so the input of the request is shown where it is the same.
-    if request is not None and data.get("input_digest", request.input_digest) == request.input_digest:
-        return masked_input(request, json.loads(request.short_input)) if request.short_input else None
+    # The body has sorted names and rewritten numbers, so an equal input of the request is shown instead.
+    if (
+        request is not None
+        and data.get("input_digest", request.input_digest) == request.input_digest
+    ):
+        return (
+            masked_input(request, json.loads(request.short_input))
+            if request.short_input
+            else None
+        )
     return data.get("input")
 
 
 def _note(data: Mapping[str, Any]) -> str:
-    """Return what a person wrote, or why a call failed; its beginning if it is long."""
+    """Return a person's text, or a call's error; its beginning if it is long."""
     text = next((data[name] for name in NOTES if data.get(name)), "")
     return _cut(text, MAX_NOTE) if isinstance(text, str) else ""
 

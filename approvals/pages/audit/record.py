@@ -1,4 +1,4 @@
-"""The decision record of a request: one page to print, with what was asked, decided and run."""
+"""The decision record of a request: one printable page with the requested, decided and executed input."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import segno
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,25 +14,29 @@ from django.views.decorators.http import require_GET
 from approvals import queries
 from approvals.access import permissions
 from approvals.access.standing import Standing
-from approvals.asking.secrets import masked_input, masked_request
-from approvals.forms.safeguards import APPROVING, name_to_type
+from approvals.asking.secrets import masked_column, masked_input
+from approvals.forms.decision import name_to_type
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.models.attachments import files_of
 from approvals.pages.audit.lines import words_of
-from approvals.queries.policy.ballots import ballot_of
+from approvals.queries.policy.votes.ballots import ballot_of
 from approvals.queries.results import results_of
-from approvals.states import OWN_PAGES
+from approvals.shown.entries import ShownEntry, shown_entry
+from approvals.shown.requests import ShownDecision, shown_decision, shown_request
+from approvals.states import APPROVING, OWN_PAGES
 from approvals.text.tables import pretty
 from approvals.text.text import visible, visible_json
 
-#: How many characters of a value and how many entries fit on the page.
-MAX_INPUT, MAX_OUTPUT, MAX_ENTRIES = 1_200, 600, 10
+#: Maximum characters of a value, and maximum entries on the page.
+MAX_INPUT = 1_200
+MAX_OUTPUT = 600
+MAX_ENTRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A JSON value as text: its beginning, and how many characters are left out."""
+    """A JSON value as text: its beginning, and the number of omitted characters."""
 
     text: str
     left_out: int
@@ -51,26 +54,45 @@ class QrCode:
 @refusals_as_pages
 def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show the record of a request that the person may see, decided or not."""
-    approval_request = masked_request(queries.get_request_for(request.standing, pk))
-    decision: Decision | None = getattr(approval_request, "decision", None)
+    approval_request = queries.get_request_for(request.standing, pk)
+    made: Decision | None = getattr(approval_request, "decision", None)
+    decision = (
+        None
+        if made is None
+        else shown_decision(approval_request, made, grant=made.grant)
+    )
+    requested = approval_request.input
+    message = masked_column(approval_request, "message")
     result = results_of([approval_request]).get(approval_request.pk)
-    output = result.output if result is not None and result.state == "succeeded" else None
+    output = (
+        result.output if result is not None and result.state == "succeeded" else None
+    )
     context = {
-        "asked": approval_request,
+        "asked": shown_request(approval_request),
+        "public_url": approval_request.public_url,
         "workflow": approval_request.workflow,
         "decision": decision,
         "result": result,
-        "input": _value(approval_request.input, MAX_INPUT) if approval_request.input else None,
-        "edited": _value(decision.edited_input, MAX_INPUT) if decision and decision.edited_input is not None else None,
-        "answer": _value(decision.answer, MAX_OUTPUT) if decision and decision.answer is not None else None,
+        "input": _value(masked_input(approval_request, requested), MAX_INPUT)
+        if requested
+        else None,
+        "requested_digest": approval_request.input_digest if requested else "",
+        "edited": _value(decision.edited_input, MAX_INPUT)
+        if decision and decision.edited_input is not None
+        else None,
+        "answer": _value(decision.answer, MAX_OUTPUT)
+        if decision and decision.answer is not None
+        else None,
         "output": _value(output, MAX_OUTPUT) if output is not None else None,
-        "message": _beginning(visible(approval_request.message), MAX_OUTPUT) if approval_request.message else None,
+        "message": _beginning(visible(message), MAX_OUTPUT) if message else None,
         "ballot": ballot_of(approval_request),
         "proposed": _proposed(approval_request),
-        "files": files_of(approval_request),
+        "files": files_of(approval_request.attachments),
         "typed_name": _typed_name(approval_request, decision),
         "own_workflow": approval_request.workflow.key == str(approval_request.pk),
-        "entries": _entries(approval_request) if _sees_entries(request.standing, approval_request) else [],
+        "entries": _entries(approval_request)
+        if _sees_entries(request.standing, approval_request)
+        else [],
         "qr": _qr_code(approval_request.public_url),
         "printed_at": timezone.now(),
     }
@@ -78,7 +100,7 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
 
 
 def _proposed(request: ApprovalRequest) -> Value | None:
-    """Return the changed input that people vote on now, in place of the one that was asked."""
+    """Return the changed input that people now vote on, in place of the original one."""
     if not request.pending or not request.proposal:
         return None
     return _value(masked_input(request, request.proposal["input"]), MAX_INPUT)
@@ -92,26 +114,44 @@ def _beginning(text: str, limit: int) -> Value:
     return Value(text[:limit], max(len(text) - limit, 0))
 
 
-def _typed_name(request: ApprovalRequest, decision: Decision | None) -> str:
-    """Return the name that was typed to approve a critical request; the pages accept no approval without it."""
-    typed = decision is not None and decision.verdict in APPROVING and decision.via in OWN_PAGES
+def _typed_name(request: ApprovalRequest, decision: ShownDecision | None) -> str:
+    """Return the name typed to approve a critical request; the pages accept no approval without it."""
+    typed = (
+        decision is not None
+        and decision.verdict in APPROVING
+        and decision.via in OWN_PAGES
+    )
     return visible(name_to_type(request)) if typed else ""
 
 
 def _sees_entries(viewer: Standing, request: ApprovalRequest) -> bool:
-    sees_it_all = permissions.may_see_workflow(viewer, request.workflow) or permissions.in_reach(viewer, request)
+    sees_it_all = permissions.may_see_workflow(
+        viewer, request.workflow
+    ) or permissions.in_reach(viewer, request)
     return permissions.reads_record(viewer) or sees_it_all
 
 
-def _entries(request: ApprovalRequest) -> list[tuple[AuditEntry, str]]:
-    """Return the last audit entries of the request, in order, each with what happened in words."""
-    entries = AuditEntry.objects.filter(request_id=request.pk).order_by("-pk")[:MAX_ENTRIES]
-    return [(entry, words_of(entry, entry.data, request.kind)) for entry in reversed(entries)]
+def _entries(request: ApprovalRequest) -> list[tuple[ShownEntry, str]]:
+    """Return the last audit entries of the request in order, each with a description."""
+    entries = AuditEntry.objects.filter(request_id=request.pk).order_by("-pk")[
+        :MAX_ENTRIES
+    ]
+    return [
+        (shown_entry(entry), words_of(entry, entry.data, request.kind))
+        for entry in reversed(entries)
+    ]
 
 
 def _qr_code(address: str) -> QrCode:
+    import segno  # noqa: PLC0415 - loaded late
+
     code = segno.make(address, micro=False, error="m")
     quiet = 4
-    dark = ((x, y) for y, row in enumerate(code.matrix) for x, module in enumerate(row) if module)
+    dark = (
+        (x, y)
+        for y, row in enumerate(code.matrix)
+        for x, module in enumerate(row)
+        if module
+    )
     path = "".join(f"M{x + quiet} {y + quiet}h1v1h-1z" for x, y in dark)
     return QrCode(path, len(code.matrix) + 2 * quiet)

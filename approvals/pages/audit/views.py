@@ -1,4 +1,4 @@
-"""The audit page, its exports, and its saved reports: for people who may read the audit log."""
+"""The audit page, its exports and saved reports, for people who may read the audit log."""
 
 from __future__ import annotations
 
@@ -22,8 +22,18 @@ from approvals.exceptions import Invalid, NotFound
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.models.preferences import ListPage
 from approvals.pages.audit.lines import EVENT_LABELS, lines
-from approvals.queries.audit import Page, entries_for, page_of, reports_for, subjects_of
-from approvals.queries.audit_filters import AuditFilters, audit_filters_from, valid_audit_filters_in
+from approvals.queries.audit import (
+    AuditPage,
+    entries_for,
+    page_of,
+    reports_for,
+    subjects_of,
+)
+from approvals.queries.audit_filters import (
+    AuditFilters,
+    audit_filters_from,
+    valid_audit_filters_in,
+)
 from approvals.record.export import export
 from approvals.states import Verdict
 
@@ -32,12 +42,16 @@ View = Callable[Concatenate[SignedIn, P], HttpResponseBase]
 
 
 def for_readers(view: View[P]) -> Callable[..., HttpResponseBase]:
-    """Answer as if the page were absent, unless the person may read the audit log."""
+    """Respond as if the page did not exist, unless the person may read the audit log."""
 
     @wraps(view)
-    def wrapped(request: SignedIn, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapped(
+        request: SignedIn, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponseBase:
         if not permissions.reads_record(request.standing):
-            raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+            raise NotFound(
+                _("Page not found. It may not exist, or you may not have access.")
+            )
         return view(request, *args, **kwargs)
 
     return refusals_as_pages(wrapped)  # type: ignore[arg-type]  # a download is a response too
@@ -46,22 +60,27 @@ def for_readers(view: View[P]) -> Callable[..., HttpResponseBase]:
 @require_GET
 @for_readers
 def audit(request: SignedIn) -> HttpResponse:
-    """Show one page of the entries that match the filters in the address; nothing, with the errors, if one is not valid."""
+    """Show one page of the entries that match the filters in the address; if a filter is invalid, only the errors."""
     try:
         return _page(request, audit_filters_from(request.GET), {})
     except Invalid as refusal:
         return _page(request, valid_audit_filters_in(request.GET), refusal.errors)
 
 
-def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> HttpResponse:
-    page = Page([], None) if errors else page_of(filters)
+def _page(
+    request: SignedIn, filters: AuditFilters, errors: dict[str, str]
+) -> HttpResponse:
+    page = AuditPage([], None) if errors else page_of(filters)
     context = {
         "filters": filters,
         "errors": errors,
         "lines": lines(page.entries, subjects_of(page.entries)) if page.entries else [],
         "next": filters.at(page.next).query if page.next else "",
         "searched_until": page.searched_until,
-        "chips": [(label, value, filters.without(name).query) for name, label, value in _chips(filters)],
+        "chips": [
+            (label, value, filters.without(name).query)
+            for name, label, value in _chips(filters)
+        ],
         "kept": [(name, filters.parameters[name]) for name, *_rest in _chips(filters)],
         "events": EVENT_LABELS,
         "verdicts": Verdict.choices,
@@ -76,7 +95,7 @@ def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> H
 
 
 def _chips(filters: AuditFilters) -> list[tuple[str, str, str]]:
-    """Return the filters that the form has no field for, as (parameter, label, value)."""
+    """Return the filters without a form field, as (parameter, label, value)."""
     chips = [
         ("request", _("Request"), filters.request[:8]),
         ("workflow", _("Workflow"), filters.workflow),
@@ -99,8 +118,15 @@ def save_report(request: SignedIn) -> HttpResponse:
     """Store the filters of the page under a name, and show them."""
     query = request.POST.get("query", "")
     filters = audit_filters_from(QueryDict(query)).at(None)
-    name, shared = request.POST.get("name", ""), request.POST.get("shared") == "1"
-    save_view(request.user, ListPage.AUDIT, name=name, query=filters.query.removeprefix("?"), shared=shared)
+    name = request.POST.get("name", "")
+    shared = request.POST.get("shared") == "1"
+    save_view(
+        request.user,
+        ListPage.AUDIT,
+        name=name,
+        query=filters.query.removeprefix("?"),
+        shared=shared,
+    )
     return HttpResponseRedirect(reverse("approvals:audit") + filters.query)
 
 
@@ -108,5 +134,9 @@ def save_report(request: SignedIn) -> HttpResponse:
 @for_readers
 def delete_report(request: SignedIn) -> HttpResponse:
     """Delete one of the person's own reports."""
-    delete_view(request.user, ListPage.AUDIT, number_from(request.POST.get("report", "")) or 0)
-    return HttpResponseRedirect(sent_address(request, "next") or reverse("approvals:audit"))
+    delete_view(
+        request.user, ListPage.AUDIT, number_from(request.POST.get("report", "")) or 0
+    )
+    return HttpResponseRedirect(
+        sent_address(request, "next") or reverse("approvals:audit")
+    )

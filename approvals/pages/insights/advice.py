@@ -1,4 +1,4 @@
-"""What to do about the figures of a tool, in one plain sentence."""
+"""Recommendations based on a tool's figures, in one plain sentence."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from django.utils.translation import gettext as _
 
 from approvals.queries.insights.values import Measure
 
-#: Fewer decisions than this say nothing about a tool.
+#: Minimum number of decisions for a recommendation.
 ENOUGH = 5
 HOUR = 3600.0
 
 
 def advice_for(tool: Measure) -> str:
-    """Return what the figures of a tool suggest; empty if they suggest nothing."""
+    """Return a recommendation based on a tool's figures; empty if there is none."""
     verdicts = tool.yes + tool.rejected
     advice = ""
     if tool.ended < ENOUGH:
@@ -28,5 +28,7 @@ def advice_for(tool: Measure) -> str:
     elif verdicts >= 2 * ENOUGH and tool.approved == verdicts:
         advice = _("Always approved unchanged: consider a rule instead of asking.")
     elif tool.decided >= ENOUGH and tool.median is not None and tool.median > HOUR:
-        advice = _("Waits for more than an hour: notify more people, or assign it to a team.")
+        advice = _(
+            "Waits for more than an hour: notify more people, or assign it to a team."
+        )
     return advice

@@ -1,4 +1,4 @@
-"""The cases of a figure: of Insights, and of *How you decide*."""
+"""The cases behind a figure of Insights or of *How you decide*."""
 
 from __future__ import annotations
 
@@ -17,13 +17,24 @@ from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.insights.views import DEFAULT_PERIOD
 from approvals.queries.filters import at_most, one_of, read_checked
-from approvals.queries.insights.cases import FIGURES, HASTY, NAMES, PAGE, Cases, cases_of
+from approvals.queries.insights.cases import (
+    FIGURES,
+    HASTY,
+    NAMES,
+    PAGE,
+    Cases,
+    cases_of,
+)
 from approvals.queries.insights.figures import LIMIT, PERIODS
 from approvals.queries.insights.values import duration
 
 
 def _place(value: str) -> str:
-    return "" if value.isascii() and value.isdecimal() and int(value[:7]) <= LIMIT else _("is not understood")
+    return (
+        ""
+        if value.isascii() and value.isdecimal() and int(value[:7]) <= LIMIT
+        else _("is not understood")
+    )
 
 
 def _day(value: str) -> str:
@@ -34,7 +45,7 @@ def _day(value: str) -> str:
     return ""
 
 
-#: Names are looked up as they are, so that a tool without a name can be asked for with an empty one.
+#: Names are looked up unchanged, so an empty one selects cases without a tool.
 CHECKS: Mapping[str, Callable[[str], str]] = {
     "of": one_of((*FIGURES, HASTY)),
     "days": one_of(tuple(map(str, PERIODS))),
@@ -49,34 +60,56 @@ CHECKS: Mapping[str, Callable[[str], str]] = {
 @require_GET
 @refusals_as_pages
 def insights_cases(request: SignedIn) -> HttpResponse:
-    """The requests that a figure of the insights page counts, the latest first; `?of=` names it."""
+    """The requests behind a figure of the insights page, latest first; `?of=` names it."""
     values, errors = read_checked(request.GET, CHECKS)
     if "of" not in values:
         errors.setdefault("of", _("is missing"))
     if errors:
-        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), errors)
-    figure, days = values["of"], int(values.get("days", DEFAULT_PERIOD))
+        raise Invalid(
+            _("This URL has invalid filters, so the list shows nothing."), errors
+        )
+    figure = values["of"]
+    days = int(values.get("days", DEFAULT_PERIOD))
     names = {name: request.GET[name].strip() for name in NAMES if name in request.GET}
     day = date.fromisoformat(values["day"]) if "day" in values else None
     skip = read_place(request.GET)
     with timezone.override(None):
-        cases = cases_of(request.standing, figure, days=days, now=timezone.now(), names=names, day=day, skip=skip)
-    narrowed = ", ".join([*(name for name in names.values() if name), *([values["day"]] if day else [])])
+        cases = cases_of(
+            request.standing,
+            figure,
+            days=days,
+            now=timezone.now(),
+            names=names,
+            day=day,
+            skip=skip,
+        )
+    narrowed = ", ".join(
+        [*(name for name in names.values() if name), *([values["day"]] if day else [])]
+    )
     more = {"days": days, "back": "insights", "narrowed": narrowed}
-    return render(request, "approvals/insights/cases.html", context_of(request.GET, cases, figure, skip) | more)
+    return render(
+        request,
+        "approvals/insights/cases.html",
+        context_of(request.GET, cases, figure, skip) | more,
+    )
 
 
 def read_place(sent: QueryDict) -> int:
-    """Return how many cases were shown before. Invalid."""
+    """Return how many cases were shown before. Raise Invalid."""
     value = sent.get("skip", "") or "0"
     if problem := _place(value):
-        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), {"skip": problem})
+        raise Invalid(
+            _("This URL has invalid filters, so the list shows nothing."),
+            {"skip": problem},
+        )
     return int(value)
 
 
 def context_of(sent: QueryDict, cases: Cases, figure: str, skip: int) -> dict[str, Any]:
     """Return the context of `approvals/insights/cases.html`."""
-    following = {name: value for name, value in sent.items() if name != "skip"} | {"skip": str(skip + PAGE)}
+    following = {name: value for name, value in sent.items() if name != "skip"} | {
+        "skip": str(skip + PAGE)
+    }
     return {
         "title": titles()[figure],
         "rows": [(each, _pace_words(cases, each.pk)) for each in cases.requests],
@@ -85,7 +118,7 @@ def context_of(sent: QueryDict, cases: Cases, figure: str, skip: int) -> dict[st
 
 
 def _pace_words(cases: Cases, pk: Any) -> str:
-    """Return how long a decision took and how long reading takes; empty where that cannot be said."""
+    """Return how long a decision took and how long reading takes; empty if unknown."""
     pace = cases.paces.get(pk)
     if pace is None or not pace.is_readable:
         return ""
@@ -96,7 +129,7 @@ def _pace_words(cases: Cases, pk: Any) -> str:
 
 
 def titles() -> dict[str, str]:
-    """Return the figures by their names."""
+    """Return the titles of figures by name."""
     return {
         "ended": _("Ended"),
         "decided": _("Decided by people"),

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from approvals.queries.insights.values import Measure
 
 #: The view box of the chart of days.
-WIDTH, HEIGHT = 900, 200
+WIDTH = 900
+HEIGHT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,23 @@ class Days:
         return any(column.link for column in self.columns)
 
 
-def days_chart(measures: Sequence[Measure], links: Mapping[str, str] | None = None) -> Days:
-    """Return a column for each day: approved, answered, rejected or declined, by rule and the like, and ended
-    without a decision."""
+def days_chart(
+    measures: Sequence[Measure], links: Mapping[str, str] | None = None
+) -> Days:
+    """Return a column for each day: approved, answered, rejected or declined, decided automatically, and ended without a
+    decision."""
     top = max((measure.ended for measure in measures), default=0)
     step = WIDTH / max(len(measures), 1)
     gap = 1 if len(measures) > 40 else 3
     columns = []
     for place, measure in enumerate(measures):
-        x, right = round(place * step), round((place + 1) * step)
-        parts, link = list(_stack(measure, x, right - x - gap, top)), (links or {}).get(measure.name, "")
-        columns.append(Column(measure, parts, x, right - x, link if measure.ended else ""))
+        x = round(place * step)
+        right = round((place + 1) * step)
+        parts = list(_stack(measure, x, right - x - gap, top))
+        link = (links or {}).get(measure.name, "")
+        columns.append(
+            Column(measure, parts, x, right - x, link if measure.ended else "")
+        )
     return Days(columns, top)
 
 
@@ -71,7 +78,9 @@ def _stack(measure: Measure, x: int, width: int, top: int) -> Iterable[Rect]:
     for kind, count in parts.items():
         if count:
             # Round both edges instead of the height, so that the parts of a column neither overlap nor leave gaps.
-            bottom, above = (HEIGHT - round(HEIGHT * n / top) for n in (below, below + count))
+            bottom, above = (
+                HEIGHT - round(HEIGHT * n / top) for n in (below, below + count)
+            )
             below += count
             yield Rect(kind, x, above, width, max(bottom - above, 1))
 

@@ -36,8 +36,8 @@ COLUMNS = [
 def to_csv(insights: Insights, ages: Ages, age_names: Sequence[str]) -> str:
     """Return the figures as RFC 4180 CSV with a header row.
 
-    Names that a spreadsheet would run as a formula get a leading apostrophe. Rows of the sort `note` say in their second cell
-    what the figures do not include.
+    Names that a spreadsheet would run as a formula get a leading apostrophe. Rows of the kind `note` state in their second cell
+    which data the figures exclude.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
@@ -47,7 +47,9 @@ def to_csv(insights: Insights, ages: Ages, age_names: Sequence[str]) -> str:
     return out.getvalue()
 
 
-def _rows(insights: Insights, ages: Ages, age_names: Sequence[str]) -> Iterator[list[object]]:
+def _rows(
+    insights: Insights, ages: Ages, age_names: Sequence[str]
+) -> Iterator[list[object]]:
     if ages.capped:
         yield _note(gettext("More requests are waiting than are counted here."))
     if insights.capped:
@@ -62,12 +64,18 @@ def _rows(insights: Insights, ages: Ages, age_names: Sequence[str]) -> Iterator[
     yield _cells("period", f"{insights.days} days", insights.total)
     for measure in insights.per_day:
         yield _cells("day", measure.name, measure)
-    for sort, ranking in (("tool", insights.tools), ("agent", insights.agents), ("person", insights.people)):
+    for sort, ranking in (
+        ("tool", insights.tools),
+        ("agent", insights.agents),
+        ("person", insights.people),
+    ):
         for measure in ranking.measures:
             yield _cells(sort, measure.name, measure)
         if left := ranking.names - len(ranking.measures):
             message = ngettext(
-                "%(left)d more “%(sort)s” row is not included.", "%(left)d more “%(sort)s” rows are not included.", left
+                "%(left)d more “%(sort)s” row is not included.",
+                "%(left)d more “%(sort)s” rows are not included.",
+                left,
             )
             yield _note(message % {"left": left, "sort": sort})
 
@@ -77,7 +85,19 @@ def _note(text: str) -> list[object]:
 
 
 def _cells(sort: str, name: str, of: Measure) -> list[object]:
-    counts = [of.ended, of.approved, of.edited, of.rejected, of.answered, of.declined, of.expired, of.cancelled]
+    counts = [
+        of.ended,
+        of.approved,
+        of.edited,
+        of.rejected,
+        of.answered,
+        of.declined,
+        of.expired,
+        of.cancelled,
+    ]
     counts += [of.settled, of.automatic]
-    times = [None if seconds is None else round(seconds, 1) for seconds in (of.median, of.p95)]
+    times = [
+        None if seconds is None else round(seconds, 1)
+        for seconds in (of.median, of.p95)
+    ]
     return [sort, name, None, *counts, of.approval_rate, *times, of.readable, of.hasty]

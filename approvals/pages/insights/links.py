@@ -1,4 +1,4 @@
-"""The lists behind the figures: requests in the inbox, or what was recorded in the period on the audit page."""
+"""Links from figures to lists: requests in the inbox, or entries of the period on the audit page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from approvals.queries.insights.values import Insights
 
-#: For each age of waiting requests, the youngest first, the filter of the inbox that comes nearest.
+#: The closest inbox filter for each age of waiting requests, youngest first.
 AGES = ("under-1h", "under-1h", "over-1h", "over-1d", "over-7d")
 
 
@@ -18,12 +18,12 @@ def decided(**filters: str) -> str:
 
 
 def waiting(age: str) -> str:
-    """Return the address of the requests that have waited for so long."""
+    """Return the address of the requests of this age."""
     return _address("approvals:requests", age=age)
 
 
 def cases(insights: Insights, **filters: str) -> str:
-    """Return the beginning of the address of the cases of a figure, to which its name is added."""
+    """Return the prefix of the address of a figure's cases, to which its name is appended."""
     return f"{_address('approvals:insights-cases', days=str(insights.days), **filters)}&of="
 
 

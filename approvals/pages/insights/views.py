@@ -12,13 +12,12 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from approvals.access import permissions
-from approvals.asking.reading_time import WORDS_PER_SECOND
+from approvals.asking.asks import WORDS_PER_SECOND
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.insights import charts, links
 from approvals.pages.insights.advice import advice_for
 from approvals.pages.insights.csv_export import to_csv
-from approvals.queries.attention.seeded import results_of_all
 from approvals.queries.attention.signs import SERIES, signs_of_all
 from approvals.queries.insights.figures import LIMIT, PERIODS, ages_for, insights_for
 from approvals.queries.insights.values import Insights, Measure, duration
@@ -29,7 +28,7 @@ DEFAULT_PERIOD = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TimesRow:
     """A row of a table of times: its figures, as text, and the lengths of its bars (0 to 100)."""
 
     measure: Measure
@@ -38,20 +37,20 @@ class Line:
     p95: str
     median_bar: int
     p95_bar: int
-    #: The requests that it counts, in the inbox; and what to do about it.
+    #: The requests behind it, in the inbox; and a recommendation.
     link: str = ""
-    #: The beginning of the address of the cases of each of its figures.
+    #: The address prefix of the cases behind its figures.
     cases: str = ""
     advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of one table (by tool, agent or person); `more` is how many names are not shown."""
+    """The rows of one table (by tool, agent or person); `more` is the number of names not shown."""
 
     title: str
     column: str
-    lines: Sequence[Line]
+    lines: Sequence[TimesRow]
     more: int
     empty: str
 
@@ -59,14 +58,16 @@ class Table:
 @require_GET
 @refusals_as_pages
 def insights(request: SignedIn) -> HttpResponse:
-    """Show the insights of the last `?days=`, one of PERIODS, in the time zone of the installation: everyone's are the same."""
+    """Show the insights of the last `?days=`, one of PERIODS, in the installation's time zone, the same for everyone."""
     with timezone.override(None):
         return _page(request)
 
 
 def _page(request: SignedIn) -> HttpResponse:
-    now, days = timezone.now(), _period(request)
-    figures, ages = insights_for(request.standing, days=days, now=now), ages_for(request.standing, now=now)
+    now = timezone.now()
+    days = _period(request)
+    figures = insights_for(request.standing, days=days, now=now)
+    ages = ages_for(request.standing, now=now)
     context = {
         "insights": figures,
         "periods": PERIODS,
@@ -81,13 +82,18 @@ def _page(request: SignedIn) -> HttpResponse:
         "working_hours": shown_hours(),
         "waiting": ages,
         "days": charts.days_chart(
-            figures.per_day, {each.name: links.cases(figures, day=each.name) for each in figures.per_day}
+            figures.per_day,
+            {
+                each.name: links.cases(figures, day=each.name)
+                for each in figures.per_day
+            },
         ),
         "tables": _tables(figures),
         "limit": LIMIT,
         "speed": WORDS_PER_SECOND,
-        "attention": signs_of_all(since=figures.since) if permissions.may_administer(request.standing) else None,
-        "checks": results_of_all(since=figures.since) if permissions.may_administer(request.standing) else None,
+        "attention": signs_of_all(since=figures.since)
+        if permissions.may_administer(request.standing)
+        else None,
         "series": SERIES,
         "total": _line(figures.total, "", figures.total.p95 or 0),
     }
@@ -98,9 +104,11 @@ def _page(request: SignedIn) -> HttpResponse:
 @refusals_as_pages
 def insights_csv(request: SignedIn) -> HttpResponse:
     """Download the figures of the page with the same `?days=`."""
-    now, days = timezone.now(), _period(request)
+    now = timezone.now()
+    days = _period(request)
     with timezone.override(None):
-        figures, ages = insights_for(request.standing, days=days, now=now), ages_for(request.standing, now=now)
+        figures = insights_for(request.standing, days=days, now=now)
+        ages = ages_for(request.standing, now=now)
     name = f"insights-{days}-days-{now:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     body = BYTE_ORDER_MARK + to_csv(figures, ages, _ages())
@@ -111,7 +119,8 @@ def _period(request: SignedIn) -> int:
     wanted = request.GET.get("days", str(DEFAULT_PERIOD))
     if wanted not in map(str, PERIODS):
         raise Invalid(
-            gettext("Insights are available for 7, 30, or 90 days."), {"days": gettext("must be 7, 30, or 90")}
+            gettext("Insights are available for 7, 30, or 90 days."),
+            {"days": gettext("must be 7, 30, or 90")},
         )
     return int(wanted)
 
@@ -128,18 +137,45 @@ def _ages() -> list[str]:
 
 def _tables(figures: Insights) -> list[Table]:
     empty = {
-        "tool": gettext("The tools that agents ask about will be listed here, with what to do about each."),
-        "agent": gettext("The agents that ask will be listed here, with how often they are approved."),
-        "by": gettext("The people who decide will be listed here, with how long their decisions take."),
+        "tool": gettext(
+            "The tools that agents ask about will be listed here, with what to do about each."
+        ),
+        "agent": gettext(
+            "The agents that ask will be listed here, with how often they are approved."
+        ),
+        "by": gettext(
+            "The people who decide will be listed here, with how long their decisions take."
+        ),
     }
     return [
-        _table(figures, gettext("By tool"), gettext("Tool"), "tool", gettext("(no tool)"), empty),
-        _table(figures, gettext("By agent"), gettext("Agent"), "agent", gettext("(no agent)"), empty),
+        _table(
+            figures,
+            gettext("By tool"),
+            gettext("Tool"),
+            "tool",
+            gettext("(no tool)"),
+            empty,
+        ),
+        _table(
+            figures,
+            gettext("By agent"),
+            gettext("Agent"),
+            "agent",
+            gettext("(no agent)"),
+            empty,
+        ),
         _table(figures, gettext("By person"), gettext("Person"), "by", "", empty),
     ]
 
 
-def _table(figures: Insights, title: str, column: str, by: str, nameless: str, empty: Mapping[str, str]) -> Table:
+def _table(
+    figures: Insights,
+    title: str,
+    column: str,
+    by: str,
+    nameless: str,
+    empty: Mapping[str, str],
+) -> Table:
     ranking = {"tool": figures.tools, "agent": figures.agents, "by": figures.people}[by]
     longest = max((measure.p95 or 0 for measure in ranking.measures), default=0)
     lines = [
@@ -154,6 +190,6 @@ def _table(figures: Insights, title: str, column: str, by: str, nameless: str, e
     return Table(title, column, lines, ranking.names - len(lines), empty[by])
 
 
-def _line(of: Measure, name: str, longest: float) -> Line:
+def _line(of: Measure, name: str, longest: float) -> TimesRow:
     bars = (charts.log_share(of.median, longest), charts.log_share(of.p95, longest))
-    return Line(of, name, duration(of.median), duration(of.p95), *bars)
+    return TimesRow(of, name, duration(of.median), duration(of.p95), *bars)

@@ -1,4 +1,4 @@
-"""The chips of the inbox: each filter with its options as links, so that one press applies it and the address has it."""
+"""The filter chips of the inbox: options are links, so that one press applies a filter and the address contains it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from approvals.queries.filters import (
 from approvals.states import FINAL, Kind, Priority, Status
 from approvals.text.text import visible
 
-#: Filters whose values are typed or chosen from suggestions, and how long they may be.
+#: Filters whose values are typed or chosen from suggestions, and their maximum lengths.
 TYPED = {"tool": 100, "agent": 100, "person": 150, "by": 300}
 
 
@@ -38,7 +38,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
-    """A filter: `text` is what it is set to, `clear` the query without it, `following` the query with its next value."""
+    """A filter: `text` is its value, `clear` the query without it, `following` the query with its next value."""
 
     name: str
     label: str
@@ -59,16 +59,30 @@ def chips_of(filters: Filters) -> list[Chip]:
     final = ((str(status), status.label) for status in Status if status in FINAL)
     statuses = [(OVER, _("Decided")), *final, (ANY, _("All"))]
     return [
-        _choice(filters, "status", _("Status"), [("", _("Waiting")), *statuses], default=WAITING),
+        _choice(
+            filters,
+            "status",
+            _("Status"),
+            [("", _("Waiting")), *statuses],
+            default=WAITING,
+        ),
         _choice(filters, "kind", _("Kind"), Kind.choices),
         _choice(filters, "priority", _("Priority"), list(reversed(Priority.choices))),
         _typed(filters, "tool", _("Tool")),
         _typed(filters, "agent", _("Agent")),
         _typed(filters, "person", _("Requested by")),
-        *([_choice(filters, "deadline", _("Deadline"), DEADLINES.items())] if filters.waiting else []),
+        *(
+            [_choice(filters, "deadline", _("Deadline"), DEADLINES.items())]
+            if filters.waiting
+            else []
+        ),
         _dates(filters),
         *([] if filters.waiting else [_typed(filters, "by", _("Decided by"))]),
-        *([_choice(filters, "mine", _("Assigned"), [("1", _("to me"))])] if filters.mine else []),
+        *(
+            [_choice(filters, "mine", _("Assigned"), [("1", _("to me"))])]
+            if filters.mine
+            else []
+        ),
     ]
 
 
@@ -77,7 +91,9 @@ def order_chips(filters: Filters) -> list[Chip]:
     labels = {"agent": _("Agent"), "tool": _("Tool"), "workflow": _("Workflow")}
     groups = [("", _("Nothing")), *((group, labels[group]) for group in GROUPS)]
     without = ("sort",) if filters.sort == BY_DEADLINE else ()
-    chips = [_choice(filters, "group", _("Group by"), groups, without=without, icon="group")]
+    chips = [
+        _choice(filters, "group", _("Group by"), groups, without=without, icon="group")
+    ]
     if filters.waiting:
         sorts = [
             ("", _("Urgency")),
@@ -85,7 +101,17 @@ def order_chips(filters: Filters) -> list[Chip]:
             (NEWEST, _("Newest first")),
             (OLDEST, _("Oldest first")),
         ]
-        chips.insert(0, _choice(filters, "sort", _("Sort by"), sorts, without=("group",), icon="arrow-down-up"))
+        chips.insert(
+            0,
+            _choice(
+                filters,
+                "sort",
+                _("Sort by"),
+                sorts,
+                without=("group",),
+                icon="arrow-down-up",
+            ),
+        )
     return chips
 
 
@@ -103,7 +129,11 @@ def _choice(
     value = "" if chosen == default else chosen
     start = filters.without(name, *without)
     options = [
-        Option(str(text), f"{start}{name}={option}" if option else start.rstrip("&"), option == value)
+        Option(
+            str(text),
+            f"{start}{name}={option}" if option else start.rstrip("&"),
+            option == value,
+        )
         for option, text in choices
     ]
     places = [number for number, each in enumerate(options) if each.current]
@@ -111,7 +141,9 @@ def _choice(
     return Chip(
         name=name,
         label=label,
-        text=next((each.label for each in options if each.current), "") if value else "",
+        text=next((each.label for each in options if each.current), "")
+        if value
+        else "",
         clear=filters.without(name).rstrip("&"),
         options=options,
         following=following.query,
@@ -133,15 +165,20 @@ def _typed(filters: Filters, name: str, label: str) -> Chip:
 
 
 def _dates(filters: Filters) -> Chip:
-    ages = _choice(filters, "age", _("Requested"), AGES.items(), without=("start", "end"))
+    ages = _choice(
+        filters, "age", _("Requested"), AGES.items(), without=("start", "end")
+    )
     start, end = (
-        date_format(date.fromisoformat(day), "SHORT_DATE_FORMAT") if day else "" for day in (filters.start, filters.end)
+        date_format(date.fromisoformat(day), "SHORT_DATE_FORMAT") if day else ""
+        for day in (filters.start, filters.end)
     )
     period = ages.text
     if start and end:
         period = _("%(start)s to %(end)s") % {"start": start, "end": end}
     elif start or end:
-        period = (_("from %(day)s") if start else _("until %(day)s")) % {"day": start or end}
+        period = (_("from %(day)s") if start else _("until %(day)s")) % {
+            "day": start or end
+        }
     return Chip(
         name="age",
         label=ages.label,
@@ -154,6 +191,14 @@ def _dates(filters: Filters) -> Chip:
 
 def kept_fields(filters: Filters, *left_out: str) -> list[tuple[str, str]]:
     """Return the other filters as the hidden fields of a form."""
-    names = [field.name for field in fields(filters) if field.name not in {"after", *left_out}]
+    names = [
+        field.name
+        for field in fields(filters)
+        if field.name not in {"after", *left_out}
+    ]
     values = [(name, getattr(filters, name)) for name in names]
-    return [(name, value) for name, value in values if value and (name, value) != ("status", WAITING)]
+    return [
+        (name, value)
+        for name, value in values
+        if value and (name, value) != ("status", WAITING)
+    ]

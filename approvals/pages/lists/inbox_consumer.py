@@ -31,7 +31,7 @@ from approvals.queries.results import reported_since
 
 
 class InboxConsumer(DeskConsumer):
-    """The WebSocket of the inbox. Its query string holds the page's filters, and in `since` when it was rendered."""
+    """The WebSocket of the inbox. Its query string has the page's filters, and in `since` the time when it was rendered."""
 
     def groups_for(self, viewer: Standing) -> list[str]:
         try:
@@ -39,14 +39,20 @@ class InboxConsumer(DeskConsumer):
             query.pop("since", None)
             self.filters = filters_from(query)
         except (Invalid, SuspiciousOperation) as refusal:
-            raise NotFound(_("List not found. It may not exist, or you may not have access.")) from refusal
+            raise NotFound(
+                _("List not found. It may not exist, or you may not have access.")
+            ) from refusal
         return super().groups_for(viewer)
 
     def catch_up(self, viewer: Standing, shared: BatchCache) -> str:
         since = parse_since(self.scope["query_string"])
         if since is None:
             return ""
-        missed = list(request_list.listed(queries.changed_since(viewer, since), whole=True)[: CATCH_UP + 1])
+        missed = list(
+            request_list.listed(queries.changed_since(viewer, since), whole=True)[
+                : CATCH_UP + 1
+            ]
+        )
         if len(missed) > CATCH_UP:
             return render_to_string("approvals/_outdated.html")
         # The pane may show the result of a request.
@@ -61,66 +67,116 @@ class InboxConsumer(DeskConsumer):
             await self.push(render_counts)
 
     async def request_handled(self, event: dict[str, Any]) -> None:
-        """Push also the row of a request that was assigned, or that a reply brings back to those who had snoozed it."""
+        """Also push the row of an assigned request, or of one that a reply returns to people who snoozed it."""
         await super().request_handled(event)
         if event["event"] in {ASSIGNED, COMMENTED}:
             await self.push(_changed, self.filters, event["request"], False)
 
     async def absence_changed(self, event: dict[str, Any]) -> None:
-        """Push also the rows of the requests that a person decides from now on, or no longer."""
+        """Also push the rows of the requests that a person now may, or no longer may, decide."""
         await self.push(_absence_changed, self.filters, event["person"])
 
 
-def _absence_changed(viewer: Standing, shared: BatchCache, filters: Filters, absent: int) -> str:
+def _absence_changed(
+    viewer: Standing, shared: BatchCache, filters: Filters, absent: int
+) -> str:
     requests = absence_pushes.requests_of_absent(absent, shared, limit=CATCH_UP)
     if requests is None:
         return render_to_string("approvals/_outdated.html")
     seen = [request for request in requests if permissions.may_see(viewer, request)]
     gone = [request for request in requests if request not in seen]
     cards = [absence_pushes.render_card(viewer, request) for request in requests]
-    rows = [render_to_string("approvals/inbox/_push_gone.html", {"pk": request.pk}) for request in gone]
-    return "".join([*rows, *cards, render_push(viewer, shared, filters, seen, cards=False)]) + (
-        _render_count(viewer, shared, filters) + render_counts(viewer, shared) if gone else ""
+    rows = [
+        render_to_string("approvals/inbox/_push_gone.html", {"pk": request.pk})
+        for request in gone
+    ]
+    return "".join(
+        [*rows, *cards, render_push(viewer, shared, filters, seen, cards=False)]
+    ) + (
+        _render_count(viewer, shared, filters) + render_counts(viewer, shared)
+        if gone
+        else ""
     )
 
 
-def _changed(viewer: Standing, shared: BatchCache, filters: Filters, request_id: str, whole: bool) -> str:
+def _changed(
+    viewer: Standing, shared: BatchCache, filters: Filters, request_id: str, whole: bool
+) -> str:
     def read() -> list[ApprovalRequest]:
-        requests = queries.with_names(queries.requests_for(viewer)).filter(pk=request_id)
+        requests = queries.with_names(queries.requests_for(viewer)).filter(
+            pk=request_id
+        )
         return list(request_list.listed(requests, whole=True))
 
     changed = shared.once(("request", visibility_key(viewer)), read)
     if not changed and not whole:
-        # It was assigned to someone else: its row goes, as its card does.
+        # It was assigned to someone else: remove its row, like its card.
         row = render_to_string("approvals/inbox/_push_gone.html", {"pk": request_id})
-        return row + _render_count(viewer, shared, filters) + render_counts(viewer, shared)
-    results = shared.once(("result", visibility_key(viewer)), lambda: render_results(changed)) if whole else ""
+        return (
+            row + _render_count(viewer, shared, filters) + render_counts(viewer, shared)
+        )
+    results = (
+        shared.once(("result", visibility_key(viewer)), lambda: render_results(changed))
+        if whole
+        else ""
+    )
     return render_push(viewer, shared, filters, changed, cards=whole) + results
 
 
 def render_push(
-    viewer: Standing, shared: BatchCache, filters: Filters, changed: list[ApprovalRequest], *, cards: bool = True
+    viewer: Standing,
+    shared: BatchCache,
+    filters: Filters,
+    changed: list[ApprovalRequest],
+    *,
+    cards: bool = True,
 ) -> str:
     """Render these requests: their rows, their cards if the page has them open, and the counts; "" for none."""
     if not changed:
         return ""
     matching = shared.once(
-        ("matching", _visibility(viewer, shared, filters)), lambda: _matching(viewer, filters, changed)
+        ("matching", _visibility(viewer, shared, filters)),
+        lambda: _matching(viewer, filters, changed),
     )
-    lines = shared.once(("rows", _rights(viewer)), lambda: {row.request.pk: row for row in rows_for(viewer, changed)})
+    lines = shared.once(
+        ("rows", _rights(viewer)),
+        lambda: {row.request.pk: row for row in rows_for(viewer, changed)},
+    )
     rows = [
-        _render_row(viewer, shared, lines[request.pk], matches=request.pk in matching, whole=cards)
+        _render_row(
+            viewer,
+            shared,
+            lines[request.pk],
+            matches=request.pk in matching,
+            whole=cards,
+        )
         for request in changed
     ]
-    concerned = {pk for request in changed for pk in (request.requested_by_id, request.assigned_to_id)}
-    return "".join([*rows, _render_count(viewer, shared, filters), render_counts(viewer, shared, concerned)])
+    concerned = {
+        pk
+        for request in changed
+        for pk in (request.requested_by_id, request.assigned_to_id)
+    }
+    return "".join(
+        [
+            *rows,
+            _render_count(viewer, shared, filters),
+            render_counts(viewer, shared, concerned),
+        ]
+    )
 
 
 def _render_count(viewer: Standing, shared: BatchCache, filters: Filters) -> str:
     """Render how many requests the list has."""
     visibility = _visibility(viewer, shared, filters)
-    total = shared.once(("total", visibility), lambda: request_list.count_of(viewer, filters))
-    snoozed = snoozes_of(viewer)[0] if filters.plain and viewer.pk in shared.once("snoozers", snoozers) else 0
+    total = shared.once(
+        ("total", visibility), lambda: request_list.count_of(viewer, filters)
+    )
+    snoozed = (
+        snoozes_of(viewer)[0]
+        if filters.plain and viewer.pk in shared.once("snoozers", snoozers)
+        else 0
+    )
     context = {
         "found_count": total,
         "snoozed_count": snoozed,
@@ -128,33 +184,58 @@ def _render_count(viewer: Standing, shared: BatchCache, filters: Filters) -> str
         "filters": filters,
         "oob": True,
     }
-    return shared.once(("count", total, snoozed), lambda: render_to_string("approvals/inbox/_count.html", context))
+    return shared.once(
+        ("count", total, snoozed),
+        lambda: render_to_string("approvals/inbox/_count.html", context),
+    )
 
 
 def _visibility(viewer: Standing, shared: BatchCache, filters: Filters) -> Hashable:
     """Return a key that is equal for people who see the same rows in this list."""
-    # With the filter “assigned to me”, and for people who have snoozed something, no one else sees the same rows.
+    # With the filter “assigned to me”, or with snoozed requests, no one else sees the same rows.
     own = filters.mine or viewer.pk in shared.once("snoozers", snoozers)
     return viewer.pk if own else visibility_key(viewer)
 
 
 def _rights(viewer: Standing) -> Hashable:
-    """Return a key that is equal for people to whom rows look the same, but for their section."""
+    """Return a key that is equal for people who see the same rows apart from their section."""
     return "decides" if permissions.decides_everything(viewer) else viewer.pk
 
 
-def _matching(viewer: Standing, filters: Filters, changed: list[ApprovalRequest]) -> set[UUID]:
-    matching = request_list.matching(viewer, filters).filter(pk__in=[request.pk for request in changed])
+def _matching(
+    viewer: Standing, filters: Filters, changed: list[ApprovalRequest]
+) -> set[UUID]:
+    matching = request_list.matching(viewer, filters).filter(
+        pk__in=[request.pk for request in changed]
+    )
     return set(matching.values_list("pk", flat=True))
 
 
-def _render_row(viewer: Standing, shared: BatchCache, row: InboxRow, *, matches: bool, whole: bool) -> str:
-    card = card_for(viewer, row.request)
+def _render_row(
+    viewer: Standing, shared: BatchCache, row: InboxRow, *, matches: bool, whole: bool
+) -> str:
+    card = card_for(viewer, row.request) if whole else None
     row = row.seen_by(viewer)
-    render_key = ("line", card.render_key, row.version, row.section, matches, whole)
+    own_vote = row.voted and row.voted.vote.pk
+    own = (row.section, row.pickable, own_vote, row.ballot and row.ballot.look)
+    render_key = (
+        "line",
+        row.request.pk,
+        row.version,
+        own,
+        matches,
+        card and card.render_key,
+    )
 
     def render() -> str:
-        context = {"row": row, "rows": [row], "card": card if whole else None, "matches": matches}
-        return render_to_string("approvals/inbox/_push_row.html", context | {"quiet": not whole})
+        context = {
+            "version": row.version,
+            "rows": [row.shown],
+            "card": card,
+            "matches": matches,
+        }
+        return render_to_string(
+            "approvals/inbox/_push_row.html", context | {"quiet": not whole}
+        )
 
     return shared.once(render_key, render)

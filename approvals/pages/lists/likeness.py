@@ -1,6 +1,6 @@
-"""Which waiting requests of a flood are one row: those of one tool and one requester whose values are equal but for identifiers.
+"""Similar waiting requests of a flood, which share one row: those of one tool and requester that differ only in identifiers.
 
-What a list does not read whole can't be compared, so that such requests keep rows of their own.
+Values that a list does not read in full cannot be compared, so such requests keep rows of their own.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from approvals.models import ApprovalRequest
 from approvals.queries.request_list import GIST
 from approvals.text.identifiers import is_identifier
 
-#: Stands for an identifier; no text that a client sends has this character.
+#: Placeholder for an identifier; no client's text contains this character.
 _IDENTIFIER = "\x00"
 
 
-def likeness_of(request: ApprovalRequest, beginning: str, key_fields: Sequence[str]) -> Hashable | None:
-    """Return what is equal for requests that are alike; None for a request that is like no other.
+def likeness_of(
+    request: ApprovalRequest, beginning: str, key_fields: Sequence[str]
+) -> Hashable | None:
+    """Return a key that is equal for similar requests; None for a request that is similar to no other.
 
-    `beginning` is that of the input that is decided, and `key_fields` are the JSON pointers of values that always count. A
-    request with a deadline stays where people see it.
+    `beginning` is that of the input being decided, and `key_fields` are JSON pointers to values that always count. A request
+    with a deadline stays visible in its own row.
     """
     texts = (request.opening, request.surroundings or "")
     if not (request.pending and request.tool_name) or request.deadline_at is not None:
@@ -33,21 +35,37 @@ def likeness_of(request: ApprovalRequest, beginning: str, key_fields: Sequence[s
     identifiers: set[str] = set()
     values = _values(request, beginning, key_fields, identifiers)
     general = tuple(_without(identifiers, text) for text in (request.title, *texts))
-    who = (request.agent, request.requested_by_id, request.kind, request.urgency, request.tool_name)
+    who = (
+        request.agent,
+        request.requested_by_id,
+        request.kind,
+        request.urgency,
+        request.tool_name,
+    )
     return (*who, values, general)
 
 
-def _values(request: ApprovalRequest, beginning: str, key_fields: Sequence[str], identifiers: set[str]) -> str:
+def _values(
+    request: ApprovalRequest,
+    beginning: str,
+    key_fields: Sequence[str],
+    identifiers: set[str],
+) -> str:
     """Return the input without its identifiers as text, and add these to the set.
 
-    Of a longer input, and of one with files, return the digest, which covers all of it.
+    For a longer input, and one with files, return the digest, which covers all of it.
     """
     if len(beginning) >= GIST or request.attachments:
         return request.voted_digest
-    return json.dumps(_generalized(json.loads(beginning or "{}"), "", key_fields, identifiers), sort_keys=True)
+    return json.dumps(
+        _generalized(json.loads(beginning or "{}"), "", key_fields, identifiers),
+        sort_keys=True,
+    )
 
 
-def _generalized(value: Any, pointer: str, key_fields: Collection[str], identifiers: set[str]) -> Any:
+def _generalized(
+    value: Any, pointer: str, key_fields: Collection[str], identifiers: set[str]
+) -> Any:
     if not isinstance(value, dict):
         return value
     general = {}
@@ -61,7 +79,7 @@ def _generalized(value: Any, pointer: str, key_fields: Collection[str], identifi
 
 
 def _without(identifiers: Collection[str], text: str) -> str:
-    """Return a text of the agent without the identifiers of its input, where they stand as words."""
+    """Return an agent's text without the identifiers of its input, where they are whole words."""
     for identifier in sorted(identifiers, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(identifier)}(?!\w)", _IDENTIFIER, text)
     return text

@@ -1,4 +1,4 @@
-"""What the command palette offers: views, people and requests, as JSON. The pages and actions are in `palette.js`."""
+"""The data of the command palette: views, people and requests, as JSON. The pages and actions are in `palette.js`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ from approvals.text.text import visible
 @require_GET
 @refusals_as_pages
 def palette(request: SignedIn) -> HttpResponse:
-    """Return `{"items": [{"label", "hint", "icon", "url"}]}`: views and people, or with `q` the requests it finds."""
-    q, home = request.GET.get("q", "").strip(), reverse("approvals:dashboard")
+    """Return `{"items": [{"label", "hint", "icon", "url"}]}`: views and people, or with `q` the matching requests."""
+    q = request.GET.get("q", "").strip()
+    home = reverse("approvals:dashboard")
     if len(q) > MAX_SEARCH or "\x00" in q:
-        raise Invalid(_("Search for at most %(most)d characters.") % {"most": MAX_SEARCH})
+        raise Invalid(
+            _("Search for at most %(most)d characters.") % {"most": MAX_SEARCH}
+        )
     if q:
         items = [
             {
@@ -36,7 +39,12 @@ def palette(request: SignedIn) -> HttpResponse:
         ]
         return JsonResponse({"items": items})
     items = [
-        {"label": view.name, "hint": _("View"), "icon": "list-filter", "url": home + view.query}
+        {
+            "label": view.name,
+            "hint": _("View"),
+            "icon": "list-filter",
+            "url": home + view.query,
+        }
         for view in views_for(request.user)
     ]
     items += [

@@ -20,8 +20,16 @@ from approvals.queries.lists.saved_views import counts_of, views_for
 def save(request: SignedIn) -> HttpResponse:
     """Store the filters of the page under a name, and show them."""
     sent = request.POST
-    query = filters_from(QueryDict(sent.get("query", "").removeprefix("?"))).at(None).query
-    save_view(request.user, ListPage.INBOX, name=sent.get("name", ""), query=query, shared=sent.get("shared") == "1")
+    query = (
+        filters_from(QueryDict(sent.get("query", "").removeprefix("?"))).at(None).query
+    )
+    save_view(
+        request.user,
+        ListPage.INBOX,
+        name=sent.get("name", ""),
+        query=query,
+        shared=sent.get("shared") == "1",
+    )
     return HttpResponseRedirect(reverse("approvals:dashboard") + query)
 
 
@@ -34,6 +42,9 @@ def delete(request: SignedIn, pk: int) -> HttpResponse:
 
 @require_GET
 def counts(request: SignedIn) -> HttpResponse:
-    """Return the number beside each view, which the page asks for after it is shown."""
-    context = {"counts": counts_of(request.standing, views_for(request.user)), "count_limit": COUNT_LIMIT}
+    """Return the number beside each view, which the page requests after it is shown."""
+    context = {
+        "counts": counts_of(request.standing, views_for(request.user)),
+        "count_limit": COUNT_LIMIT,
+    }
     return render(request, "approvals/inbox/_view_counts.html", context)

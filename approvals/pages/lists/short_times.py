@@ -1,4 +1,4 @@
-"""Times in very few characters, for lists."""
+"""Short times for lists."""
 
 from __future__ import annotations
 
@@ -20,11 +20,18 @@ def brief(when: datetime, kind: str = "ago") -> SafeString:
 
 
 def _distance(seconds: float) -> str:
-    past, seconds = seconds < 0, abs(seconds)
+    past = seconds < 0
+    seconds = abs(seconds)
     if seconds < 60:
         return _("just now") if past else _("in 1m")
     if seconds >= 86400:
-        return (_("%(number)dd ago") if past else _("in %(number)dd")) % {"number": seconds // 86400}
+        return (_("%(number)dd ago") if past else _("in %(number)dd")) % {
+            "number": seconds // 86400
+        }
     if seconds >= 3600:
-        return (_("%(number)dh ago") if past else _("in %(number)dh")) % {"number": seconds // 3600}
-    return (_("%(number)dm ago") if past else _("in %(number)dm")) % {"number": seconds // 60}
+        return (_("%(number)dh ago") if past else _("in %(number)dh")) % {
+            "number": seconds // 3600
+        }
+    return (_("%(number)dm ago") if past else _("in %(number)dm")) % {
+        "number": seconds // 60
+    }

@@ -21,7 +21,7 @@ from approvals.http import SignedIn, refusals_as_pages, sent_address
 
 MORNING = time(9)
 MONDAY = 7
-#: When each choice ends, counted from now in the person's time zone; None is until someone replies.
+#: The end of each choice, relative to now in the person's time zone; None means until someone replies.
 ENDS: dict[str, Callable[[datetime], datetime | None]] = {
     "hour": lambda now: now + timedelta(hours=1),
     "tomorrow": lambda now: _morning(now, 1),
@@ -41,13 +41,22 @@ def snooze(request: SignedIn, pk: UUID) -> HttpResponse:
         now = timezone.now().astimezone(_zone(request.POST.get("zone", "")))
         stored = hide(pk, by=request.user, until=ENDS[chosen](now))
         if not request.headers.get("HX-Request"):
-            until = timezone.localtime(stored.until, now.tzinfo).strftime("%Y-%m-%d %H:%M")
-            messages.info(request, _("Snoozed until %(time)s at the latest.") % {"time": until})
+            until = timezone.localtime(stored.until, now.tzinfo).strftime(
+                "%Y-%m-%d %H:%M"
+            )
+            messages.info(
+                request, _("Snoozed until %(time)s at the latest.") % {"time": until}
+            )
     else:
-        raise Invalid(_("Choose until when to snooze the request."), {"until": _("is not one of the choices")})
+        raise Invalid(
+            _("Choose until when to snooze the request."),
+            {"until": _("is not one of the choices")},
+        )
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204)
-    return HttpResponseRedirect(sent_address(request, "back") or reverse("approvals:dashboard"))
+    return HttpResponseRedirect(
+        sent_address(request, "back") or reverse("approvals:dashboard")
+    )
 
 
 def _morning(now: datetime, days: int) -> datetime:
@@ -55,7 +64,7 @@ def _morning(now: datetime, days: int) -> datetime:
 
 
 def _zone(name: str) -> tzinfo:
-    """Return the time zone that the browser names; that of the server if it names none."""
+    """Return the time zone named by the browser; that of the server without one."""
     try:
         return ZoneInfo(name) if name else timezone.get_current_timezone()
     except (KeyError, ValueError, OSError):

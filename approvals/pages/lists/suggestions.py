@@ -1,4 +1,4 @@
-"""What fields for a person or a tool suggest, as JSON for `static/pausepoint/combobox.js`."""
+"""Suggestions for person and tool fields, as JSON for `static/pausepoint/combobox.js`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,17 @@ KINDS = {"people": people_with, "tools": tools_with}
 @refusals_as_pages
 def suggested(request: SignedIn, kind: str) -> HttpResponse:
     """Return `{"values": [...]}`: names that contain `q`, for people who may list them."""
-    standing, text = request.standing, request.GET.get("q", "").strip()
-    if not (permissions.reads_record(standing) or permissions.may_administer(standing)) or kind not in KINDS:
-        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+    standing = request.standing
+    text = request.GET.get("q", "").strip()
+    if (
+        not (permissions.reads_record(standing) or permissions.may_administer(standing))
+        or kind not in KINDS
+    ):
+        raise NotFound(
+            _("Page not found. It may not exist, or you may not have access.")
+        )
     if len(text) > MAX_ACTOR_NAME or "\x00" in text:
-        raise Invalid(_("Search for at most %(most)d characters.") % {"most": MAX_ACTOR_NAME})
+        raise Invalid(
+            _("Search for at most %(most)d characters.") % {"most": MAX_ACTOR_NAME}
+        )
     return JsonResponse({"values": KINDS[kind](text)})

@@ -19,10 +19,12 @@ from approvals.queries.workflow_list import searched, with_steps
 
 
 class WorkflowsConsumer(DeskConsumer):
-    """The WebSocket of the Workflows page. Its query string has the search, and in `since` when it was rendered."""
+    """The WebSocket of the Workflows page. Its query string has the search, and in `since` the time when it was rendered."""
 
     def groups_for(self, viewer: Standing) -> list[str]:
-        sent = parse_qs(self.scope["query_string"].decode("ascii", "replace")).get("q", [""])[0]
+        sent = parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(
+            "q", [""]
+        )[0]
         self.q = sent.replace("\x00", "")[:MAX_SEARCH].strip()
         return super().groups_for(viewer)
 
@@ -30,9 +32,17 @@ class WorkflowsConsumer(DeskConsumer):
         since = parse_since(self.scope["query_string"])
         if since is None:
             return ""
-        # Two lists that an index sorts each: changed requests, and workflows that have ended.
-        changed = list(queries.changed_since(viewer, since).values_list("workflow", flat=True)[: CATCH_UP + 1])
-        ended = queries.ended_workflows_for(viewer).filter(ended_at__gte=since).values_list("pk", flat=True)
+        # Two lists, each sorted by an index: changed requests, and ended workflows.
+        changed = list(
+            queries.changed_since(viewer, since).values_list("workflow", flat=True)[
+                : CATCH_UP + 1
+            ]
+        )
+        ended = (
+            queries.ended_workflows_for(viewer)
+            .filter(ended_at__gte=since)
+            .values_list("pk", flat=True)
+        )
         missed = {*changed, *ended[: CATCH_UP + 1]}
         if len(changed) > CATCH_UP or len(missed) > CATCH_UP:
             return render_to_string("approvals/_outdated.html")
@@ -46,7 +56,7 @@ class WorkflowsConsumer(DeskConsumer):
         await self.push(_handled, self.q, event["request"])
 
     async def absence_changed(self, event: dict[str, Any]) -> None:
-        """Push the counts: which workflows there are is the same, but not what waits for the person."""
+        """Push the counts: the workflows are the same, but not the requests that wait for the person."""
         await self.push(render_counts)
 
 
@@ -55,8 +65,15 @@ def _changed(viewer: Standing, shared: BatchCache, q: str, workflow_pk: int) -> 
 
 
 def _handled(viewer: Standing, shared: BatchCache, q: str, request_id: str) -> str:
-    workflow_ids = ApprovalRequest.objects.filter(pk=request_id).values_list("workflow", flat=True)
-    return _rows(viewer, shared, q, shared.once("workflow of the request", lambda: set(workflow_ids)))
+    workflow_ids = ApprovalRequest.objects.filter(pk=request_id).values_list(
+        "workflow", flat=True
+    )
+    return _rows(
+        viewer,
+        shared,
+        q,
+        shared.once("workflow of the request", lambda: set(workflow_ids)),
+    )
 
 
 def _rows(viewer: Standing, shared: BatchCache, q: str, pks: set[int]) -> str:
@@ -66,7 +83,11 @@ def _rows(viewer: Standing, shared: BatchCache, q: str, pks: set[int]) -> str:
 
     def read() -> list[Workflow]:
         rows = with_steps(viewer, queries.workflows_for(viewer).filter(pk__in=pks))
-        return list((searched(viewer, rows, q, latest=False, among=pks) if q else rows).order_by("pk"))
+        return list(
+            (
+                searched(viewer, rows, q, latest=False, among=pks) if q else rows
+            ).order_by("pk")
+        )
 
     workflows = shared.once(("workflows", visibility_key(viewer)), read)
     if not workflows:
@@ -74,8 +95,13 @@ def _rows(viewer: Standing, shared: BatchCache, q: str, pks: set[int]) -> str:
     html = shared.once(
         ("workflow rows", visibility_key(viewer)),
         lambda: "".join(
-            render_to_string("approvals/workflows/_row.html", {"row": workflow_row(workflow), "oob": True})
+            render_to_string(
+                "approvals/workflows/_row.html",
+                {"row": workflow_row(workflow), "oob": True},
+            )
             for workflow in workflows
         ),
     )
-    return html + render_counts(viewer, shared, {workflow.owner_id for workflow in workflows} | {viewer.pk})
+    return html + render_counts(
+        viewer, shared, {workflow.owner_id for workflow in workflows} | {viewer.pk}
+    )

@@ -1,1 +1,1 @@
-"""The conditions of rules: their language, what they cost, and when two values are equal."""
+"""The conditions of rules: their language, cost and equality."""

@@ -1,8 +1,8 @@
-"""What a condition costs at most, told from its tree and the size of what it reads; pure.
+"""Compute an upper bound on the cost of a condition, from its syntax tree and the size of the values that it reads; pure.
 
-Each operator has a price that grows at least as fast as its work when what it reads doubles; `benchmarks.condition_costs` shows
-both. A step is two nanoseconds or less. What is not known before a condition runs is taken as the largest it can be: a value of
-the input is as long as the longest text, and as large as everything.
+The price of an operator grows at least as fast as its work when its operands double in size; `benchmarks.condition_costs` shows
+both. A step is at most two nanoseconds. Sizes unknown in advance get their upper bound: a value of the input counts as long as
+the longest text, and as large as everything.
 """
 
 from __future__ import annotations
@@ -11,42 +11,57 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from approvals.policy.conditions.tree import Kind, Node
+from approvals.policy.conditions.tree import ExpressionKind, Node
 
-#: CEL ends a condition itself after so many rounds of its loops.
+#: CEL itself stops a condition after this many loop rounds.
 _MAX_ROUNDS = 10_000
-#: Steps of every part of a condition, each time it is evaluated, and for each byte of a value that becomes one of CEL.
-_EACH, _CONVERSION = 100, 2
-#: Functions whose work does not grow with their arguments, and those that read texts alone: other values are an error for them.
-_CONSTANT = frozenset({"_&&_", "_||_", "!_", "_?_:_", "_[_]", "@not_strictly_false", "type"})
+#: Steps of each part of a condition per evaluation, and per byte of a value that is converted for CEL.
+_EACH = 100
+_CONVERSION = 2
+#: Functions whose work does not grow with their arguments, and those that accept only texts; for other types they raise errors.
+_CONSTANT = frozenset(
+    {"_&&_", "_||_", "!_", "_?_:_", "_[_]", "@not_strictly_false", "type"}
+)
 _OF_TEXTS = frozenset({"_<_", "_<=_", "_>_", "_>=_", "startsWith", "endsWith", "size"})
-#: Functions of ours: calls of Python, for which values are copied. Steps of a call, and for each byte of its arguments.
-_OURS, _CALL, _COPIED = frozenset({"@same", "@differs", "@within", "keys"}), 500, 8
-#: Steps of a search at each place of the text, and bytes that it compares in one: it may compare the whole wanted text each time.
-_PLACE, _COMPARED = 4, 16
-#: Bytes of a value besides its text, and of any that is no text, list or object.
+#: Our own functions, which run in Python and copy their values. Steps per call, and per byte of the arguments.
+_OURS = frozenset({"@same", "@differs", "@within", "keys"})
+_CALL = 500
+_COPIED = 8
+#: Steps of a search per position, and bytes compared per step: at each position it may compare the whole search text.
+_PLACE = 4
+_COMPARED = 16
+#: Bytes of a value besides its text, and of values other than text, lists and objects.
 _VALUE = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What there is to read in values: its bytes, the items of its longest list or object, and the bytes of its longest text."""
+    """The size of values: bytes in total, items of the longest list or object, and bytes of the longest text."""
 
     bytes: int
     longest: int
     text: int
 
     def __add__(self, other: Size) -> Size:
-        """Return the size of both."""
-        return Size(self.bytes + other.bytes, max(self.longest, other.longest), max(self.text, other.text))
+        """Return the combined size."""
+        return Size(
+            self.bytes + other.bytes,
+            max(self.longest, other.longest),
+            max(self.text, other.text),
+        )
 
     def rounded(self) -> Size:
-        """Return the next larger size of few."""
-        return Size(*(1 << max(0, number - 1).bit_length() for number in (self.bytes, self.longest, self.text)))
+        """Round up to one of few sizes."""
+        return Size(
+            *(
+                1 << max(0, number - 1).bit_length()
+                for number in (self.bytes, self.longest, self.text)
+            )
+        )
 
 
 def size_of(*values: Any) -> Size:
-    """Return what there is to read in JSON values."""
+    """Return the size of JSON values."""
     total = longest = text = 0
     for value in _all_values(values):
         total += _VALUE
@@ -75,7 +90,7 @@ def _all_values(values: Any) -> Iterator[Any]:
 
 
 def cost_of(tree: Node, size: Size) -> int:
-    """Return the most steps that a condition takes over values of this size."""
+    """Return the maximum steps of a condition over values of this size."""
     bill = _Bill(size)
     bill.add(tree, _Times(1, 1), {})
     return bill.steps
@@ -83,9 +98,9 @@ def cost_of(tree: Node, size: Size) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """How large a value is at most: its bytes, the items of any list in it, and the bytes of any text in it.
+    """The maximum size of a value: its bytes, the items of any list in it, and the bytes of any text in it.
 
-    In a loop, `share` is what one round has of the whole list: some item may be as large as the list, but not all are.
+    In a loop, `share` is one round's part of the whole list: some item may be as large as the list, but not all are.
     """
 
     bytes: int = _VALUE
@@ -96,7 +111,7 @@ class _Extent:
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """How often a part of a condition is evaluated: `most`, and how often it would be if CEL did not end the loops."""
+    """How often a part of a condition is evaluated: `most`, and the number without CEL's limit on loops."""
 
     most: int
     unbounded: int
@@ -105,7 +120,7 @@ class _Times:
         return _Times(min(self.most * items, _MAX_ROUNDS), self.unbounded * items)
 
     def of(self, steps_each: int, extent: _Extent) -> int:
-        """Return the steps for reading a value each time: as often as CEL allows, or each round its share."""
+        """Return the steps of reading a value each time: as often as CEL allows, or its share in each round."""
         return steps_each * min(self.most * extent.bytes, self.unbounded * extent.share)
 
 
@@ -117,29 +132,40 @@ class _Bill:
     def __post_init__(self) -> None:
         self.steps = _CONVERSION * self.size.bytes
 
-    def add(self, node: Node, times: _Times, variables: Mapping[str, _Extent]) -> _Extent:
-        """Add what a part of a condition costs that is evaluated so often; return how large its value is."""
+    def add(
+        self, node: Node, times: _Times, variables: Mapping[str, _Extent]
+    ) -> _Extent:
+        """Add the cost of a part of a condition that is evaluated this often; return the size of its value."""
         self.steps += times.most * _EACH
         match node.kind:
-            case Kind.CONSTANT:
-                return _Extent(_VALUE + node.length, _VALUE + node.length, 0, node.length)
-            case Kind.NAME:
-                everything = _Extent(self.size.bytes, self.size.bytes, self.size.longest, self.size.text)
+            case ExpressionKind.CONSTANT:
+                return _Extent(
+                    _VALUE + node.length, _VALUE + node.length, 0, node.length
+                )
+            case ExpressionKind.NAME:
+                everything = _Extent(
+                    self.size.bytes, self.size.bytes, self.size.longest, self.size.text
+                )
                 return variables.get(node.name, everything)
-            case Kind.MEMBER:
+            case ExpressionKind.MEMBER:
                 return self.add(node.parts[0], times, variables)
-            case Kind.LOOP:
+            case ExpressionKind.LOOP:
                 return self._add_loop(node, times, variables)
         parts = [self.add(part, times, variables) for part in node.parts]
         whole = _together(parts)
-        if node.kind == Kind.CALL:
+        if node.kind == ExpressionKind.CALL:
             self.steps += _price(node.name, parts, whole, times)
             return _returned(node.name, parts, whole)
         return replace(
-            whole, bytes=_VALUE + whole.bytes, share=_VALUE + whole.share, items=max(len(parts), whole.items)
+            whole,
+            bytes=_VALUE + whole.bytes,
+            share=_VALUE + whole.share,
+            items=max(len(parts), whole.items),
         )
 
-    def _add_loop(self, node: Node, times: _Times, variables: Mapping[str, _Extent]) -> _Extent:
+    def _add_loop(
+        self, node: Node, times: _Times, variables: Mapping[str, _Extent]
+    ) -> _Extent:
         looped, first, goes_on, following, returned = node.parts
         through = self.add(looped, times, variables)
         result = self.add(first, times, variables)
@@ -151,8 +177,10 @@ class _Bill:
         return self.add(returned, times, inner)
 
 
-def _price(function: str, parts: Sequence[_Extent], whole: _Extent, times: _Times) -> int:
-    """Return the steps of a call. A function that is not known reads all of its arguments once."""
+def _price(
+    function: str, parts: Sequence[_Extent], whole: _Extent, times: _Times
+) -> int:
+    """Return the steps of a call. An unknown function is assumed to read all of its arguments once."""
     if function == "contains" and len(parts) == 2:
         searched, wanted = (part.text for part in parts)
         return times.most * searched * (_PLACE + -(-wanted // _COMPARED))
@@ -169,15 +197,29 @@ def _price(function: str, parts: Sequence[_Extent], whole: _Extent, times: _Time
 def _returned(function: str, parts: Sequence[_Extent], whole: _Extent) -> _Extent:
     match function:
         case "_+_":
-            # Texts and lists grow when they are joined.
-            return replace(whole, items=sum(part.items for part in parts), text=sum(part.text for part in parts))
-        case "_&&_" | "_||_" | "!_" | "@not_strictly_false" | "size" | "type" | "@same" | "@differs" | "@within":
+            # Joining makes texts and lists longer.
+            return replace(
+                whole,
+                items=sum(part.items for part in parts),
+                text=sum(part.text for part in parts),
+            )
+        case (
+            "_&&_"
+            | "_||_"
+            | "!_"
+            | "@not_strictly_false"
+            | "size"
+            | "type"
+            | "@same"
+            | "@differs"
+            | "@within"
+        ):
             return _Extent()
     return whole
 
 
 def _together(parts: Sequence[_Extent]) -> _Extent:
-    """Return how large several values are together."""
+    """Return the combined size of several values."""
     return _Extent(
         sum(part.bytes for part in parts),
         sum(part.share for part in parts),

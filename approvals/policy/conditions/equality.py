@@ -1,7 +1,7 @@
-"""Whether two values are equal, where a value of another type than is compared gives no answer.
+"""Equality of two values, undefined across types.
 
-`same_json` says that 1 and "1" differ. For a rule that is not enough: a call with an amount of "50000" must not pass by a rule
-that speaks of numbers. So what is compared across types, at any depth, is neither equal nor different.
+`same_json` says that 1 and "1" differ. That is not enough for a rule: a call with the amount "50000" must not bypass a rule about
+numbers. So values of different types, at any depth, are neither equal nor different.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ from typing import Any
 
 
 def equal(left: Any, right: Any) -> bool | None:
-    """Return whether two values are equal; None if that depends on what another type would be taken for.
+    """Return whether two values are equal; None if that depends on a comparison across types.
 
-    Objects with other members, lists of another length, and values that differ somewhere within one type are different,
-    whatever else is in them.
+    Objects with different members, lists of different length, and values that differ within one type are different, whatever else
+    they contain.
     """
     kind = _kind(left)
     if kind is not _kind(right):
         return None
     if kind is dict:
-        return left.keys() == right.keys() and every(equal(value, right[name]) for name, value in left.items())
+        return left.keys() == right.keys() and every(
+            equal(value, right[name]) for name, value in left.items()
+        )
     if kind is list:
         return len(left) == len(right) and every(map(equal, left, right))
     return bool(left == right)
 
 
 def one_of(value: Any, wanted: Iterable[Any]) -> bool | None:
-    """Return whether a value is equal to one of these; None if to none for sure, but not different from all."""
+    """Return whether a value equals one of these; None if it equals none, but is not clearly different from all."""
     answer: bool | None = False
     for each in wanted:
         same = equal(value, each)
@@ -38,7 +40,7 @@ def one_of(value: Any, wanted: Iterable[Any]) -> bool | None:
 
 
 def every(answers: Iterable[bool | None]) -> bool | None:
-    """Return whether all answers are yes: no as soon as one is no, and None if one is None and none is no."""
+    """Return the conjunction: False if any answer is False, else None if any is None, else True."""
     together: bool | None = True
     for answer in answers:
         if answer is False:
@@ -48,7 +50,7 @@ def every(answers: Iterable[bool | None]) -> bool | None:
 
 
 def _kind(value: Any) -> type:
-    """Return the JSON type of a value; numbers are of one type."""
+    """Return the JSON type of a value; all numbers have one type."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""The syntax tree of a condition in CEL, in the form in which the library stores it.
+"""The syntax tree of a CEL condition, in the library's stored form.
 
-That form is the protocol buffer `cel.expr.ParsedExpr`, whose field numbers are part of the CEL specification. The library has
-no other way to its tree and comes without the schema of that message, so the fields are read and written here.
+That form is the protocol buffer `cel.expr.ParsedExpr`, whose field numbers are part of the CEL specification. The library offers
+no other access to its tree and does not include the message schema, so the fields are read and written here.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 
-class Kind(IntEnum):
-    """What an expression is, by the number of its field."""
+class ExpressionKind(IntEnum):
+    """Kinds of expressions, by field number."""
 
     CONSTANT = 3
     NAME = 4
@@ -26,14 +26,14 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An expression. `name` is that of a variable, a member or a function, or that of the variable of a loop.
+    """An expression. `name` is that of a variable, member or function, or of a loop's variable.
 
-    The parts of a call are its target, if it has one, and its arguments. Those of a loop are the list that it goes through, its
-    first result, whether it goes on, its next result, and what it returns; `result` is the name of its result. A constant has
-    the `length` of its text, and is called `null` if it is null.
+    The parts of a call are its target, if any, and its arguments. Those of a loop are the list, the initial accumulator, the loop
+    condition, the next accumulator, and the result; `result` is the name of the accumulator. A constant has the `length` of its
+    text; a null constant is named `null`.
     """
 
-    kind: Kind
+    kind: ExpressionKind
     name: str = ""
     parts: tuple[Node, ...] = ()
     result: str = ""
@@ -46,24 +46,46 @@ class _Field(NamedTuple):
     value: int | bytes
 
 
-_EXPRESSION, _ENTRY = "expression", "entry"
-#: The messages with expressions, and what their fields hold that have some.
-_MESSAGES: Mapping[str | Kind, Mapping[int, str | Kind]] = {
-    _EXPRESSION: {kind: kind for kind in Kind if kind not in {Kind.CONSTANT, Kind.NAME}},
-    Kind.MEMBER: {1: _EXPRESSION},
-    Kind.CALL: {1: _EXPRESSION, 3: _EXPRESSION},
-    Kind.LIST: {1: _EXPRESSION},
-    Kind.OBJECT: {2: _ENTRY},
+_EXPRESSION = "expression"
+_ENTRY = "entry"
+#: Messages that contain expressions, with the kinds of their fields.
+_MESSAGES: Mapping[str | ExpressionKind, Mapping[int, str | ExpressionKind]] = {
+    _EXPRESSION: {
+        kind: kind
+        for kind in ExpressionKind
+        if kind not in {ExpressionKind.CONSTANT, ExpressionKind.NAME}
+    },
+    ExpressionKind.MEMBER: {1: _EXPRESSION},
+    ExpressionKind.CALL: {1: _EXPRESSION, 3: _EXPRESSION},
+    ExpressionKind.LIST: {1: _EXPRESSION},
+    ExpressionKind.OBJECT: {2: _ENTRY},
     _ENTRY: {3: _EXPRESSION, 4: _EXPRESSION},
-    Kind.LOOP: {2: _EXPRESSION, 4: _EXPRESSION, 5: _EXPRESSION, 6: _EXPRESSION, 7: _EXPRESSION},
+    ExpressionKind.LOOP: {
+        2: _EXPRESSION,
+        4: _EXPRESSION,
+        5: _EXPRESSION,
+        6: _EXPRESSION,
+        7: _EXPRESSION,
+    },
 }
-#: The fields with the name of a node, and other fields that are read or written.
-_NAME_FIELD = {Kind.NAME: 1, Kind.MEMBER: 2, Kind.CALL: 2, Kind.LOOP: 1}
-_RANGE, _RESULT, _ARGUMENT, _NULL, _TEXT, _OCTETS = 2, 3, 3, 1, 6, 7
-#: The tree in the stored form: in an envelope that names its type, and there beside the positions in the source.
-_ENVELOPED, _TREE = 2, 2
+#: Fields with the name of a node, and other fields that are read or written.
+_NAME_FIELD = {
+    ExpressionKind.NAME: 1,
+    ExpressionKind.MEMBER: 2,
+    ExpressionKind.CALL: 2,
+    ExpressionKind.LOOP: 1,
+}
+_RANGE = 2
+_RESULT = 3
+_ARGUMENT = 3
+_NULL = 1
+_TEXT = 6
+_OCTETS = 7
+#: The stored tree: in an envelope with its type, next to the source positions.
+_ENVELOPED = 2
+_TREE = 2
 _EMPTY_LIST = b"\x3a\x00"
-#: What an equality says in words of order, which has none between values of different types.
+#: Equality expressed through order, which is undefined between values of different types.
 _IN_ORDER = {"_==_": ("_&&_", "_<=_", "_>=_"), "_!=_": ("_||_", "_<_", "_>_")}
 
 
@@ -79,53 +101,65 @@ def rewritten(
     in_order: Callable[[Node], bool],
     needs_list: Callable[[Node], bool],
 ) -> bytes:
-    """Return a stored expression in which every call is one of the function that `function` names for it.
+    """Return a stored expression with each call renamed by `function`.
 
-    The equalities of which `in_order` says so are in words of order: neither less nor greater. Loops over what `needs_list` says
-    go through that joined with an empty list, which is an error for all but a list.
+    Equalities selected by `in_order` become order comparisons: neither less nor greater. Loops over expressions selected by
+    `needs_list` iterate over the expression joined with an empty list, which is an error for all but a list.
     """
 
-    def of(data: bytes, message: str | Kind) -> bytes:
+    def of(data: bytes, message: str | ExpressionKind) -> bytes:
         inner = _MESSAGES[message]
-        call = _node_of(Kind.CALL, data) if message == Kind.CALL else None
+        call = (
+            _node_of(ExpressionKind.CALL, data)
+            if message == ExpressionKind.CALL
+            else None
+        )
         fields = []
         for each in _fields(data):
             value = each.value
             if each.number in inner and isinstance(value, bytes):
-                is_range = message == Kind.LOOP and each.number == _RANGE
+                is_range = message == ExpressionKind.LOOP and each.number == _RANGE
                 joined = is_range and needs_list(_node(value))
                 value = of(value, inner[each.number])
                 value = _joined_with_empty_list(value) if joined else value
-            elif call is not None and each.number == _NAME_FIELD[Kind.CALL]:
+            elif call is not None and each.number == _NAME_FIELD[ExpressionKind.CALL]:
                 value = function(call).encode()
             fields.append(_Field(each.number, each.wire, value))
         if call is not None and in_order(call):
-            return _ordered(call.name, [each.value for each in fields if each.number == _ARGUMENT])
+            return _ordered(
+                call.name, [each.value for each in fields if each.number == _ARGUMENT]
+            )
         return _packed(fields)
 
-    parsed = _replaced(_bytes_at(stored, _ENVELOPED), _TREE, lambda tree: of(tree, _EXPRESSION))
+    parsed = _replaced(
+        _bytes_at(stored, _ENVELOPED), _TREE, lambda tree: of(tree, _EXPRESSION)
+    )
     return _replaced(stored, _ENVELOPED, lambda _parsed: parsed)
 
 
 def _node(data: bytes) -> Node:
-    kinds = {int(kind) for kind in Kind}
-    number, content = next((each.number, each.value) for each in _fields(data) if each.number in kinds)
+    kinds = {int(kind) for kind in ExpressionKind}
+    number, content = next(
+        (each.number, each.value) for each in _fields(data) if each.number in kinds
+    )
     assert isinstance(content, bytes)
-    return _node_of(Kind(number), content)
+    return _node_of(ExpressionKind(number), content)
 
 
-def _node_of(kind: Kind, data: bytes) -> Node:
-    if kind == Kind.CONSTANT:
+def _node_of(kind: ExpressionKind, data: bytes) -> Node:
+    if kind == ExpressionKind.CONSTANT:
         null = any(each.number == _NULL for each in _fields(data))
         return Node(
-            kind, "null" if null else "", length=sum(len(_bytes_at(data, number)) for number in (_TEXT, _OCTETS))
+            kind,
+            "null" if null else "",
+            length=sum(len(_bytes_at(data, number)) for number in (_TEXT, _OCTETS)),
         )
     name = _bytes_at(data, _NAME_FIELD[kind]).decode() if kind in _NAME_FIELD else ""
-    result = _bytes_at(data, _RESULT).decode() if kind == Kind.LOOP else ""
+    result = _bytes_at(data, _RESULT).decode() if kind == ExpressionKind.LOOP else ""
     return Node(kind, name, tuple(_parts(data, kind)), result)
 
 
-def _parts(data: bytes, message: str | Kind) -> Iterator[Node]:
+def _parts(data: bytes, message: str | ExpressionKind) -> Iterator[Node]:
     inner = _MESSAGES.get(message, {})
     for each in _fields(data):
         if each.number not in inner or not isinstance(each.value, bytes):
@@ -147,36 +181,41 @@ def _ordered(equality: str, arguments: Sequence[int | bytes]) -> bytes:
 
 
 def _call(function: str, arguments: Sequence[int | bytes]) -> bytes:
-    name = _Field(_NAME_FIELD[Kind.CALL], _BYTES, function.encode())
+    name = _Field(_NAME_FIELD[ExpressionKind.CALL], _BYTES, function.encode())
     return _packed([name, *(_Field(_ARGUMENT, _BYTES, each) for each in arguments)])
 
 
 def _expression(call: bytes) -> bytes:
-    return _packed([_Field(Kind.CALL, _BYTES, call)])
+    return _packed([_Field(ExpressionKind.CALL, _BYTES, call)])
 
 
-#: How the value of a field is written: as a number, in eight bytes, or as bytes after their number.
-_NUMBER, _EIGHT, _BYTES = 0, 1, 2
+#: Wire types of fields: a number, eight bytes, or length-prefixed bytes.
+_NUMBER = 0
+_EIGHT = 1
+_BYTES = 2
 
 
 def _fields(data: bytes) -> Iterator[_Field]:
     place = 0
     while place < len(data):
         tag, place = _number_at(data, place)
-        number, wire = tag >> 3, tag & 7
+        number = tag >> 3
+        wire = tag & 7
         if wire == _NUMBER:
             value, place = _number_at(data, place)
             yield _Field(number, wire, value)
             continue
         if wire not in {_EIGHT, _BYTES}:
-            raise ValueError("The stored form of a condition has a field of an unknown kind.")
+            raise ValueError(
+                "The stored form of a condition has a field of an unknown kind."
+            )
         size, place = _number_at(data, place) if wire == _BYTES else (8, place)
         yield _Field(number, wire, data[place : place + size])
         place += size
 
 
 def _number_at(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number at a place, seven bits in each byte, and the place behind it."""
+    """Return the varint at a position (seven bits per byte), and the position after it."""
     number = shift = 0
     while True:
         byte = data[place]
@@ -207,8 +246,15 @@ def _number(number: int) -> bytes:
 
 
 def _bytes_at(data: bytes, number: int) -> bytes:
-    """Return the value of a field with text or a message; empty if it is left out."""
-    return next((each.value for each in _fields(data) if each.number == number and isinstance(each.value, bytes)), b"")
+    """Return the value of a text or message field; empty if it is absent."""
+    return next(
+        (
+            each.value
+            for each in _fields(data)
+            if each.number == number and isinstance(each.value, bytes)
+        ),
+        b"",
+    )
 
 
 def _replaced(data: bytes, number: int, change: Callable[[bytes], bytes]) -> bytes:

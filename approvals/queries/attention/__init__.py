@@ -1,1 +1,1 @@
-"""Reads that help people to look where it matters."""
+"""Reads that direct people's attention."""

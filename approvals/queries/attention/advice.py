@@ -1,4 +1,4 @@
-"""Read the advice of programs on a request."""
+"""Programs' advice on a request."""
 
 from __future__ import annotations
 
@@ -9,4 +9,8 @@ from approvals.models import Advice, ApprovalRequest
 
 def advice_on(request: ApprovalRequest) -> Sequence[Advice]:
     """Return the advice on a request, oldest first, without a read if it has none."""
-    return list(Advice.objects.filter(request_id=request.pk).order_by("id")) if request.advised else ()
+    return (
+        list(Advice.objects.filter(request_id=request.pk).order_by("id"))
+        if request.advised
+        else ()
+    )

@@ -1,6 +1,6 @@
-"""Decisions that people made, and which of them were faster than reading: the one definition of both.
+"""Decisions made by people, and hasty decisions (faster than reading): the one definition of both.
 
-Insights, *How you decide*, seeded checks, suggestions and replays go by it, so that their figures agree.
+It is shared by Insights, *How you decide*, suggestions and replays, so that their figures agree.
 """
 
 from __future__ import annotations
@@ -12,46 +12,54 @@ from uuid import UUID
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from approvals.asking.reading_time import WORDS_PER_SECOND
+from approvals.asking.asks import WORDS_PER_SECOND
+from approvals.db.literal import literal
 from approvals.models import Decision
 from approvals.models.actors import OF_KEYS
 from approvals.states import OWN_PAGES, Door, Verdict
 
-#: What a person can do with a request. Cancelling it is no decision.
+#: A person's possible verdicts. Cancelling is not a decision.
 VERDICTS_OF_PEOPLE = (Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT, Verdict.RESPOND)
-#: Decisions that follow one another within this time were made together, after one look.
+#: Decisions within this time of each other were made together, after one look.
 TOGETHER = timedelta(seconds=1)
 
 
 def by_people(prefix: str = "") -> Q:
-    """Return the condition of decisions that a person made, on a page or elsewhere.
+    """Return the condition of decisions made by a person, on a page or elsewhere.
 
-    A deadline, a rule and a grant are no person, and neither is a program with an API key, whoever's it is.
+    Decisions by deadlines, rules and grants do not count, nor do those by programs with an API key.
     """
     return _decided(prefix) & ~Q(**{f"{prefix}by_name__startswith": OF_KEYS})
 
 
 def by_keys(prefix: str = "") -> Q:
-    """Return the condition of decisions that a program made with an API key."""
+    """Return the condition of decisions made by a program with an API key."""
     return _decided(prefix) & Q(**{f"{prefix}by_name__startswith": OF_KEYS})
 
 
-def _decided(prefix: str = "") -> Q:
-    """Return the condition of decisions that a person or a program made, and no rule, grant or deadline."""
-    conditions = {"verdict__in": VERDICTS_OF_PEOPLE, "by_id__isnull": False, "grant__isnull": True}
-    return Q(**{prefix + name: value for name, value in conditions.items()}) & ~Q(**{f"{prefix}via": Door.RULE})
+def _decided(prefix: str) -> Q:
+    """Return the condition of decisions made by a person or a program, not by a rule, grant or deadline."""
+    conditions = {
+        "verdict__in": VERDICTS_OF_PEOPLE,
+        "by_id__isnull": False,
+        "grant__isnull": True,
+    }
+    return Q(**{prefix + name: value for name, value in conditions.items()}) & ~Q(
+        **{f"{prefix}via": Door.RULE}
+    )
 
 
-def on_pages(prefix: str = "") -> Q:
-    """Return the condition of decisions that a person made on a page of Pausepoint, where it is known what was shown."""
-    return by_people(prefix) & Q(**{f"{prefix}via__in": sorted(OWN_PAGES)})
+def on_pages() -> Q:
+    """Return the condition of decisions made by a person on a page of Pausepoint, where the displayed input is known."""
+    # In the words of the index.
+    return by_people() & Q(via__in=[literal(door) for door in sorted(OWN_PAGES)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A decision that someone made on a page. `unseen` counts the parts that were never in view; None where none could be.
+    """A person's decision on a page. `unseen` counts the parts that were never in view; None where that does not apply.
 
-    `previous` is when they made the one before it, on whatever request; None if it is their first.
+    `previous` is the time of their preceding decision, on any request; None if it is their first.
     """
 
     by_id: int
@@ -67,9 +75,9 @@ class Made:
 
     @property
     def taken(self) -> float | None:
-        """The seconds that it took: from the decision before it, or from the request if that came later.
+        """The seconds that it took: since the preceding decision, or since the request if that came later.
 
-        None for requests that were decided together with the one before, after one look.
+        None for requests decided together with the preceding one, after one look.
         """
         if self.previous is not None and self.decided_at - self.previous < TOGETHER:
             return None
@@ -78,26 +86,30 @@ class Made:
 
     @property
     def reading(self) -> float | None:
-        """The seconds that it takes to read the request; None if its number of words is not known."""
+        """The seconds that it takes to read the request; None if its number of words is unknown."""
         return None if self.words is None else self.words / WORDS_PER_SECOND
 
     @property
     def is_readable(self) -> bool:
-        """Whether it can be said how fast it was."""
+        """Whether its speed can be compared with reading."""
         return self.taken is not None and self.reading is not None
 
     @property
     def is_hasty(self) -> bool:
         """Whether it was faster than reading."""
-        taken, reading = self.taken, self.reading
+        taken = self.taken
+        reading = self.reading
         return taken is not None and reading is not None and taken < reading
 
 
 def made(decisions: QuerySet[Decision]) -> Iterator[Made]:
-    """Yield decisions on pages in the order of the rows, each with when the same person made the one before it."""
-    # By the index of the name. Of decisions of the same moment, the later row is the later one.
+    """Yield decisions on pages in row order, each with the time of the same person's preceding decision."""
+    # By the index of the name. Of decisions at the same moment, the later row is the later one.
     earlier = Decision.objects.filter(
-        on_pages(), by_name=OuterRef("by_name"), by_id=OuterRef("by_id"), decided_at__lte=OuterRef("decided_at")
+        on_pages(),
+        by_name=OuterRef("by_name"),
+        by_id=OuterRef("by_id"),
+        decided_at__lte=OuterRef("decided_at"),
     ).filter(Q(decided_at__lt=OuterRef("decided_at")) | Q(pk__lt=OuterRef("pk")))
     previous = Subquery(earlier.order_by("-decided_at").values("decided_at")[:1])
     rows = decisions.values_list(
@@ -110,10 +122,21 @@ def made(decisions: QuerySet[Decision]) -> Iterator[Made]:
         "request__words",
         "unseen",
         "request__tool_name",
-        "request__workflow__agent",
+        "request__agent",
     )
-    for by_id, by_name, request_id, decided_at, requested_at, before, words, unseen, tool, agent in rows:
-        # The condition has it, but the type of a column that may be null does not.
+    for (
+        by_id,
+        by_name,
+        request_id,
+        decided_at,
+        requested_at,
+        before,
+        words,
+        unseen,
+        tool,
+        agent,
+    ) in rows:
+        # The query guarantees it, but the type of the nullable column does not.
         assert by_id is not None
         yield Made(
             by_id=by_id,

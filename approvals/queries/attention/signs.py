@@ -1,6 +1,6 @@
-"""Signs that someone decides without looking: faster than one can read, and long series with parts left unopened.
+"""Signs of careless decisions: faster than reading, and long series with unopened parts.
 
-Only decisions on the pages of Pausepoint count (`people.on_pages`): of those made elsewhere, no one knows what was shown.
+Only decisions on the pages of Pausepoint count (`people.on_pages`), since the displayed input is unknown elsewhere.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ from approvals.models import Decision
 from approvals.queries.attention.people import Made, made, on_pages
 from approvals.queries.insights.values import percent
 
-#: How many decisions are read at most: of one person, and of everyone together.
-LIMIT, LIMIT_OF_ALL = 1_000, 20_000
-#: How many days back people are shown how they decide.
+#: Maximum decisions that are read: of one person, and of everyone together.
+LIMIT = 1_000
+LIMIT_OF_ALL = 20_000
+#: Days covered by *How you decide*.
 DAYS = 30
-#: As long a series of approvals with unopened parts is a sign.
+#: A series of this many approvals with unopened parts counts as a sign.
 SERIES = 5
-#: How many of the last decisions the line below the Inbox goes by, and how long it says so.
-RECENT, FRESH = 20, timedelta(minutes=10)
+#: How many of the last decisions the line below the Inbox is based on, and how long it is shown.
+RECENT = 20
+FRESH = timedelta(minutes=10)
 #: The share of hasty decisions, in percent, and the number of decisions, from which a person counts as hasty in a sum.
-HASTY, ENOUGH = 50, 10
+HASTY = 50
+ENOUGH = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many decisions there were, and how many of them show signs.
+    """The number of decisions, and how many of them show signs.
 
     `hasty` of the `readable` were faster than reading (`Made.is_hasty`). `unseen` of the `approvals` left parts unopened.
     """
@@ -53,7 +56,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs(Counts):
-    """What one person's decisions say about how they were made.
+    """The signs in one person's decisions.
 
     `series` and `longest` are the last and the longest series of approvals with unopened parts.
     """
@@ -69,7 +72,7 @@ class SignsOfAll(Counts):
     """The signs of everyone together, without names: sums, and how many people show them."""
 
     people: int
-    #: How many people decide faster than they can read more often than not, and how many had a long series.
+    #: How many people decide most often faster than they can read, and how many had a long series.
     hasty_people: int
     series_people: int
     capped: bool
@@ -102,7 +105,7 @@ def signs_of(decisions: Iterable[Made]) -> Signs:
 
 
 def longest_series(decisions: Sequence[Made]) -> Sequence[Made]:
-    """Return the longest series of approvals with unopened parts among one person's decisions; of several, the first in order."""
+    """Return the longest series of approvals with unopened parts in one person's decisions; on a tie, the first."""
     longest: list[Made] = []
     series: list[Made] = []
     for each in decisions:
@@ -114,8 +117,10 @@ def longest_series(decisions: Sequence[Made]) -> Sequence[Made]:
 
 
 def decisions_of(person: User, *, limit: int = LIMIT) -> QuerySet[Decision]:
-    """Return the decisions that a person made on the pages, newest first, by the index of their name."""
-    own = Decision.objects.filter(on_pages(), by_name=person.get_username(), by_id=person.pk)
+    """Return a person's decisions on the pages, newest first, by the index of their name."""
+    own = Decision.objects.filter(
+        on_pages(), by_name=person.get_username(), by_id=person.pk
+    )
     return own.order_by("-decided_at", "-request")[:limit]
 
 
@@ -124,15 +129,26 @@ def own_signs(person: User, *, since: datetime, limit: int = LIMIT) -> Signs:
     return signs_of(reversed(own_decisions(person, since=since, limit=limit)))
 
 
-def own_decisions(person: User, *, since: datetime, limit: int = LIMIT) -> Sequence[Made]:
+def own_decisions(
+    person: User, *, since: datetime, limit: int = LIMIT
+) -> Sequence[Made]:
     """Return a person's latest decisions since then, newest first."""
-    return [each for each in made(decisions_of(person, limit=limit)) if each.decided_at >= since]
+    return [
+        each
+        for each in made(decisions_of(person, limit=limit))
+        if each.decided_at >= since
+    ]
 
 
 def decided_today(person: User) -> int:
     """Return how many decisions a person made on the pages since midnight in their time zone; at most LIMIT."""
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    own = Decision.objects.filter(on_pages(), by_name=person.get_username(), by_id=person.pk, decided_at__gte=midnight)
+    own = Decision.objects.filter(
+        on_pages(),
+        by_name=person.get_username(),
+        by_id=person.pk,
+        decided_at__gte=midnight,
+    )
     return own.order_by("-decided_at", "-request")[:LIMIT].count()
 
 
@@ -151,7 +167,10 @@ def signs_of_all(*, since: datetime) -> SignsOfAll:
         hasty=sum(each.hasty for each in signs),
         approvals=sum(each.approvals for each in signs),
         unseen=sum(each.unseen for each in signs),
-        hasty_people=sum(each.readable >= ENOUGH and (each.hasty_rate or 0) >= HASTY for each in signs),
+        hasty_people=sum(
+            each.readable >= ENOUGH and (each.hasty_rate or 0) >= HASTY
+            for each in signs
+        ),
         series_people=sum(each.longest >= SERIES for each in signs),
         capped=len(rows) == LIMIT_OF_ALL,
     )

@@ -1,20 +1,34 @@
-"""The figures of the insights page, computed by the database: one query for ended requests, one for waiting ones; and one for
-decisions on pages, of which `attention.people` says whether they were faster than reading.
+"""The figures of the insights page, computed by the database: one query for ended requests, one for waiting ones, and one for
+decisions on pages, which `attention.people` compares with reading speed.
 
-The SQL is the same on SQLite and PostgreSQL. The median and the 95th percentile use nearest rank, by window functions. At most
-the latest LIMIT rows are read, by an index, so the cost is bounded.
+The SQL is the same on SQLite and PostgreSQL. It groups the decisions before anything else, so that each is sorted once. The
+median and the 95th percentile use nearest rank. At most the latest LIMIT rows are read, by an index, so the cost is bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, connection
-from django.db.models import Case, Count, F, FloatField, Func, IntegerField, Min, Q, QuerySet, TextField, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    DateField,
+    F,
+    FloatField,
+    Func,
+    IntegerField,
+    Min,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 from django.utils import timezone
 
 from approvals.access import permissions
@@ -24,58 +38,59 @@ from approvals.models import ApprovalRequest, Decision
 from approvals.queries.attention.people import by_keys, by_people, made, on_pages
 from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
 from approvals.queries.insights.working_hours import WeekSeconds, worked_seconds
-from approvals.queries.policy.visible import seen_by
+from approvals.queries.policy.scopes.visible import seen_by
 from approvals.states import Door, Kind, Status
-from approvals.text.canonical_names import fold
+from approvals.text.names import fold
 
 PERIODS = (7, 30, 90)
-#: The most rows that a query reads.
+#: Maximum rows that a query reads.
 LIMIT = 20_000
-#: The most names in each table.
+#: Maximum names in each table.
 TOP = 20
 #: The limits between the ages of waiting requests.
 AGES = (timedelta(minutes=5), timedelta(hours=1), timedelta(days=1), timedelta(days=7))
 
-#: How many decisions were faster than reading, and of how many that can be said, by axis and name.
+#: Numbers of hasty decisions and of comparable ones, by axis and name.
 Paces = Mapping[tuple[str, str], tuple[int, int]]
 #: Decided by a rule, a grant, or a program with an API key.
 AUTOMATIC = by_keys() | Q(via__in=[Door.RULE, Door.GRANT])
 #: The figures that the database counts.
-_READ = [each.name for each in fields(Measure) if each.name not in {"hasty", "readable"}]
+_READ = [
+    each.name
+    for each in fields(Measure)
+    if each.name not in {"median", "p95", "hasty", "readable"}
+]
 
-#: `base` holds the decisions, `timed` adds the working time until each and one spelling of its tool,
-#: `seen` each of them once per axis, and `ranked` the rank of each duration among its like.
+#: `base` holds the decisions, `timed` adds the working time until each, and `alike` counts those that differ in their times
+#: only, with these times as a text and one spelling of their tool. `seen` holds each of those once per axis.
 FIGURES = """
 WITH base AS ({base}),
-timed AS (
-  SELECT base.*, {worked} AS worked, MAX(tool) OVER (PARTITION BY canonical_tool) AS spelled FROM base
+timed AS (SELECT base.*, {worked} AS worked FROM base),
+alike AS (
+  SELECT agent, person, day, verdict, approval, human, automatic, CAST(COUNT(*) AS integer) AS ended,
+    {listed}(CASE WHEN human = 1 THEN CAST(worked AS text) END, ',') AS times,
+    MAX(MAX(tool)) OVER (PARTITION BY canonical_tool) AS spelled
+  FROM timed GROUP BY canonical_tool, agent, person, day, verdict, approval, human, automatic
 ),
 seen AS (
-  SELECT 'all' AS axis, '' AS name, verdict, approval, human, automatic, worked FROM timed
-  UNION ALL SELECT 'tool', spelled, verdict, approval, human, automatic, worked FROM timed
-  UNION ALL SELECT 'agent', agent, verdict, approval, human, automatic, worked FROM timed
-  UNION ALL SELECT 'person', person, verdict, approval, human, automatic, worked FROM timed WHERE human = 1
-  UNION ALL SELECT 'day', day, verdict, approval, human, automatic, worked FROM timed
-),
-ranked AS (
-  SELECT axis, name, verdict, approval, human, automatic, worked,
-    ROW_NUMBER() OVER (PARTITION BY axis, name, human ORDER BY worked) AS place,
-    COUNT(*) OVER (PARTITION BY axis, name, human) AS size
-  FROM seen
+  SELECT 'all' AS axis, '' AS name, verdict, approval, human, automatic, ended, times FROM alike
+  UNION ALL SELECT 'tool', spelled, verdict, approval, human, automatic, ended, times FROM alike
+  UNION ALL SELECT 'agent', agent, verdict, approval, human, automatic, ended, times FROM alike
+  UNION ALL SELECT 'person', person, verdict, approval, human, automatic, ended, times FROM alike WHERE human = 1
+  UNION ALL SELECT 'day', {day}, verdict, approval, human, automatic, ended, times FROM alike
 ),
 measured AS (
-  SELECT axis, name, COUNT(*) AS ended,
-    SUM(CASE WHEN approval = 1 AND verdict = 'approve' AND human = 1 THEN 1 ELSE 0 END) AS approved,
-    SUM(CASE WHEN verdict = 'edit' AND human = 1 THEN 1 ELSE 0 END) AS edited,
-    SUM(CASE WHEN approval = 1 AND verdict = 'reject' AND human = 1 THEN 1 ELSE 0 END) AS rejected,
-    SUM(CASE WHEN human = 1 AND approval = 0 AND verdict <> 'reject' THEN 1 ELSE 0 END) AS answered,
-    SUM(CASE WHEN human = 1 AND approval = 0 AND verdict = 'reject' THEN 1 ELSE 0 END) AS declined,
-    SUM(CASE WHEN verdict = 'expire' THEN 1 ELSE 0 END) AS expired,
-    SUM(CASE WHEN verdict = 'cancel' THEN 1 ELSE 0 END) AS cancelled,
-    SUM(automatic) AS automatic,
-    MAX(CASE WHEN human = 1 AND place = (size + 1) / 2 THEN worked END) AS median,
-    MAX(CASE WHEN human = 1 AND place = (95 * size + 99) / 100 THEN worked END) AS p95
-  FROM ranked GROUP BY axis, name
+  SELECT axis, name, SUM(ended) AS ended,
+    SUM(CASE WHEN approval = 1 AND verdict = 'approve' AND human = 1 THEN ended ELSE 0 END) AS approved,
+    SUM(CASE WHEN verdict = 'edit' AND human = 1 THEN ended ELSE 0 END) AS edited,
+    SUM(CASE WHEN approval = 1 AND verdict = 'reject' AND human = 1 THEN ended ELSE 0 END) AS rejected,
+    SUM(CASE WHEN human = 1 AND approval = 0 AND verdict <> 'reject' THEN ended ELSE 0 END) AS answered,
+    SUM(CASE WHEN human = 1 AND approval = 0 AND verdict = 'reject' THEN ended ELSE 0 END) AS declined,
+    SUM(CASE WHEN verdict = 'expire' THEN ended ELSE 0 END) AS expired,
+    SUM(CASE WHEN verdict = 'cancel' THEN ended ELSE 0 END) AS cancelled,
+    SUM(CASE WHEN automatic = 1 THEN ended ELSE 0 END) AS automatic,
+    {listed}(times, ',') AS times
+  FROM seen GROUP BY axis, name
 ),
 placed AS (
   SELECT measured.*, ROW_NUMBER() OVER (PARTITION BY axis ORDER BY ended DESC, name) AS spot,
@@ -84,6 +99,11 @@ placed AS (
 )
 SELECT * FROM placed WHERE spot <= {top} OR axis = 'day' ORDER BY axis, spot
 """
+#: How each database joins texts, and writes a day as one.
+_WORDS = {
+    "sqlite": {"listed": "group_concat", "day": "day"},
+    "postgresql": {"listed": "string_agg", "day": "to_char(day, 'YYYY-MM-DD')"},
+}
 
 
 class Waited(Func):
@@ -93,29 +113,36 @@ class Waited(Func):
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
         template = "MAX(0.0, (julianday(%(expressions)s)) * 86400.0)"
-        return self.as_sql(compiler, connection, template=template, arg_joiner=") - julianday(")
+        return self.as_sql(
+            compiler, connection, template=template, arg_joiner=") - julianday("
+        )
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        template = "GREATEST(0, EXTRACT(EPOCH FROM (%(expressions)s))::double precision)"
+        template = "GREATEST(0, date_part('epoch', %(expressions)s))"
         return self.as_sql(compiler, connection, template=template, arg_joiner=" - ")
 
 
 class Day(Func):
-    """The day of a moment in the time zone of the site, as `2026-11-21`."""
+    """The day of a moment in the time zone of the site; on SQLite as a text like `2026-11-21`."""
 
-    output_field = TextField()
+    output_field = DateField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
         zone = timezone.get_current_timezone_name()
         template = f"django_datetime_cast_date(%(expressions)s, '{zone}', 'UTC')"
         return self.as_sql(
-            compiler, connection, template="substr(%(expressions)s, 1, 10)" if zone == "UTC" else template
+            compiler,
+            connection,
+            template="substr(%(expressions)s, 1, 10)" if zone == "UTC" else template,
         )
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
         zone = timezone.get_current_timezone_name()
-        template = f"to_char(%(expressions)s AT TIME ZONE '{zone}', 'YYYY-MM-DD')"
-        return self.as_sql(compiler, connection, template=template)
+        return self.as_sql(
+            compiler,
+            connection,
+            template=f"CAST(%(expressions)s AT TIME ZONE '{zone}' AS date)",
+        )
 
 
 def insights_for(viewer: Standing, *, days: int, now: datetime) -> Insights:
@@ -143,30 +170,41 @@ def insights_for(viewer: Standing, *, days: int, now: datetime) -> Insights:
 
 
 def period_of(now: datetime, days: int) -> datetime:
-    """Return when a period of so many days begins: at midnight, so that the first bar covers a whole day."""
-    return timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
+    """Return the start of a period of this many days: at midnight, so that the first bar covers a whole day."""
+    return timezone.localtime(now).replace(
+        hour=0, minute=0, second=0, microsecond=0
+    ) - timedelta(days=days - 1)
 
 
 def ages_for(viewer: Standing, *, now: datetime) -> Ages:
-    """Return how long the waiting requests that this person may see have waited."""
-    waiting = _seen_by(viewer, ApprovalRequest.objects.filter(status=literal(Status.PENDING)))
+    """Return the ages of the waiting requests that this person may see."""
+    waiting = _seen_by(
+        viewer, ApprovalRequest.objects.filter(status=literal(Status.PENDING))
+    )
     # Count at most LIMIT rows of the index.
     moments = waiting.order_by().values("created_at")[:LIMIT]
-    older = {f"n{place}": Count("created_at", filter=Q(created_at__lte=now - age)) for place, age in enumerate(AGES)}
-    ages = moments.aggregate(total=Count("created_at"), oldest=Min("created_at"), **older)
+    older = {
+        f"n{place}": Count("created_at", filter=Q(created_at__lte=now - age))
+        for place, age in enumerate(AGES)
+    }
+    ages = moments.aggregate(
+        total=Count("created_at"), oldest=Min("created_at"), **older
+    )
     steps = [ages["total"], *(ages[name] for name in older), 0]
     counts = [steps[place] - steps[place + 1] for place in range(len(steps) - 1)]
     return Ages(counts=counts, oldest=ages["oldest"], capped=ages["total"] == LIMIT)
 
 
-def _seen_by(viewer: Standing, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
+def _seen_by(
+    viewer: Standing, rows: QuerySet[ApprovalRequest]
+) -> QuerySet[ApprovalRequest]:
     if not viewer.is_active:
         return rows.none()
     return rows if permissions.sees_everything(viewer) else rows.filter(seen_by(viewer))
 
 
 def decisions_for(viewer: Standing, since: datetime) -> QuerySet[Decision]:
-    """Return the decisions that this person may see: all, or those on their own, on assigned and on requests in their scopes.
+    """Return the decisions that this person may see: all, or those on their own, assigned and in-scope requests.
 
     Each of these is read by an index.
     """
@@ -176,25 +214,37 @@ def decisions_for(viewer: Standing, since: datetime) -> QuerySet[Decision]:
     if permissions.sees_everything(viewer):
         return decisions
     # A request changes for the last time when it is decided.
-    ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(status=Status.PENDING)
+    ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(
+        status=Status.PENDING
+    )
     sides = [
-        ended.filter(**{side: viewer.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")
+        ended.filter(**{side: viewer.pk}).order_by("-changed_at", "-id")
+        for side in ("requested_by", "assigned_to")
     ]
     if viewer.scope_sets:
-        sides.append(ended.filter(permissions.in_scope(viewer)).order_by("-changed_at", "-id"))
-    own, *more = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
+        sides.append(
+            ended.filter(permissions.in_scope(viewer)).order_by("-changed_at", "-id")
+        )
+    own, *more = (
+        ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk")
+        for side in sides
+    )
     return decisions.filter(request__in=own.union(*more))
 
 
 def _ended(viewer: Standing, since: datetime) -> QuerySet[Any]:
     def flag(condition: Q) -> Case:
-        return Case(When(condition, then=Value(1)), default=Value(0), output_field=IntegerField())
+        return Case(
+            When(condition, then=Value(1)),
+            default=Value(0),
+            output_field=IntegerField(),
+        )
 
     shown = decisions_for(viewer, since).values(
         "verdict",
         tool=F("request__tool_name"),
         canonical_tool=F("request__canonical_tool"),
-        agent=F("request__workflow__agent"),
+        agent=F("request__agent"),
         person=F("by_name"),
         approval=flag(Q(request__kind=Kind.APPROVAL)),
         human=flag(by_people()),
@@ -213,7 +263,10 @@ def _rows(ended: QuerySet[Any]) -> list[dict[str, Any]]:
     except EmptyResultSet:  # inactive users see nothing
         return []
     with connection.cursor() as cursor:
-        cursor.execute(FIGURES.format(base=base, top=TOP, worked=worked_seconds()), values)
+        words = _WORDS[connection.vendor]
+        cursor.execute(
+            FIGURES.format(base=base, top=TOP, worked=worked_seconds(), **words), values
+        )
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
@@ -221,29 +274,54 @@ def _rows(ended: QuerySet[Any]) -> list[dict[str, Any]]:
 def _measure(row: Mapping[str, Any], paces: Paces) -> Measure:
     known_as = fold(row["name"]) if row["axis"] == "tool" else row["name"]
     hasty, readable = paces.get((row["axis"], known_as), (0, 0))
-    return Measure(**{name: row[name] for name in _READ}, hasty=hasty, readable=readable)
+    # PostgreSQL writes a whole number without a point.
+    times = sorted(json.loads(f"[{row['times'] or ''}]", parse_int=float))
+    return Measure(
+        **{name: row[name] for name in _READ},
+        median=_nearest(times, 50),
+        p95=_nearest(times, 95),
+        hasty=hasty,
+        readable=readable,
+    )
+
+
+def _nearest(times: Sequence[float], percent: int) -> float | None:
+    """Return the percentile of sorted times by nearest rank: one of them, or None if there are none."""
+    return times[(percent * len(times) + 99) // 100 - 1] if times else None
 
 
 def _paces(viewer: Standing, since: datetime) -> Paces:
-    """Return how many decisions on pages were faster than reading, and of how many that can be said, by axis and name.
+    """Return the numbers of hasty decisions on pages and of comparable ones, by axis and name.
 
     Tools by their canonical names.
     """
-    latest = decisions_for(viewer, since).filter(on_pages()).order_by("-decided_at", "-id")[:LIMIT]
+    latest = (
+        decisions_for(viewer, since)
+        .filter(on_pages())
+        .order_by("-decided_at", "-id")[:LIMIT]
+    )
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for each in made(latest):
         if not each.is_readable:
             continue
         day = f"{timezone.localtime(each.decided_at):%Y-%m-%d}"
-        names = {"all": "", "tool": fold(each.tool), "agent": each.agent, "person": each.by_name, "day": day}
+        names = {
+            "all": "",
+            "tool": fold(each.tool),
+            "agent": each.agent,
+            "person": each.by_name,
+            "day": day,
+        }
         for place in names.items():
             hasty, readable = counts.get(place, (0, 0))
             counts[place] = (hasty + each.is_hasty, readable + 1)
     return counts
 
 
-def _per_day(rows: list[Measure], since: datetime, days: int, *, known_only: bool) -> list[Measure]:
-    """Return every day of the period in order, also empty ones; with `known_only`, not those before the first known day."""
+def _per_day(
+    rows: list[Measure], since: datetime, days: int, *, known_only: bool
+) -> list[Measure]:
+    """Return every day of the period in order, including empty ones; with `known_only`, only from the first known day."""
     known = {measure.name: measure for measure in rows}
     names = [f"{since + timedelta(days=place):%Y-%m-%d}" for place in range(days)]
     if known_only:

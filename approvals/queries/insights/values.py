@@ -14,8 +14,8 @@ class Measure:
     """The outcomes of the requests of one tool, agent, person or day that ended in a period.
 
     `approved` to `declined` were decided by people, `automatic` by a rule, a grant or a program with an API key. `median` and
-    `p95` are in seconds from request to decision, by people only; None if no one decided. `readable` counts decisions of
-    people on pages of which it can be said whether they were faster than reading, `hasty` those that were.
+    `p95` are the seconds from request to decision by people; None without any. `readable` counts people's decisions on pages
+    whose speed can be compared with reading, `hasty` those that were faster.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Measure:
 
     @property
     def yes(self) -> int:
-        """How many were approved, with or without changes."""
+        """The number of approvals, with or without changes."""
         return self.approved + self.edited
 
     @property
@@ -54,23 +54,23 @@ class Measure:
 
     @property
     def decided(self) -> int:
-        """How many were decided by people, neither expired nor cancelled."""
+        """The number decided by people, neither expired nor cancelled."""
         return self.yes + self.rejected + self.answered + self.declined
 
     @property
     def undecided(self) -> int:
-        """How many ended without a person's decision."""
+        """The number that ended without a person's decision."""
         return self.ended - self.decided
 
     @property
     def settled(self) -> int:
-        """How many unknown outcomes were resolved because the result of the call arrived."""
+        """The number of unknown outcomes that were resolved because the result of the call arrived."""
         return self.undecided - self.expired - self.cancelled - self.automatic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The most used names of one table (tool, agent or person); `names` is how many there are in total."""
+    """The most used names of one table (tool, agent or person); `names` is their total number."""
 
     measures: Sequence[Measure]
     names: int
@@ -80,7 +80,7 @@ class Ranking:
 class Insights:
     """The figures of a period of `days` that ends at `until`.
 
-    `capped` says that more requests ended than were read. The days then begin with the first one read, which may be incomplete.
+    `capped`: more requests ended than were read. The days then begin with the first one read, which may be incomplete.
     """
 
     days: int
@@ -96,7 +96,7 @@ class Insights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ages:
-    """How long requests have waited: counts by age, the youngest first; `capped` if more wait than were counted."""
+    """The ages of waiting requests: counts by age, youngest first; `capped` if more are waiting than were counted."""
 
     counts: Sequence[int]
     oldest: datetime | None
@@ -124,7 +124,13 @@ def duration(seconds: float | None) -> str:
     if days:
         return gettext("%(days)d d %(hours)d h") % {"days": days, "hours": hours}
     if hours:
-        return gettext("%(hours)d h %(minutes)d min") % {"hours": hours, "minutes": minutes}
+        return gettext("%(hours)d h %(minutes)d min") % {
+            "hours": hours,
+            "minutes": minutes,
+        }
     if minutes:
-        return gettext("%(minutes)d min %(seconds)d s") % {"minutes": minutes, "seconds": rest}
+        return gettext("%(minutes)d min %(seconds)d s") % {
+            "minutes": minutes,
+            "seconds": rest,
+        }
     return gettext("%(seconds)s s") % {"seconds": rest}

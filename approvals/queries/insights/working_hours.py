@@ -16,7 +16,7 @@ FIRST_MONDAY = 4 * 86_400
 class WeekSeconds(Func):
     """Whole seconds of a moment since FIRST_MONDAY, by the clock of the site.
 
-    On SQLite the clock has the offset of today, so that a time before a change to summer time may be an hour off.
+    On SQLite the clock has today's offset, so times before a change to summer time may be an hour off.
     """
 
     output_field = IntegerField()
@@ -34,7 +34,7 @@ class WeekSeconds(Func):
 
 
 def worked_seconds() -> str:
-    """Return the SQL of the working time from `created` to `ended`, or of all of it where no hours are set."""
+    """Return the SQL of the working time from `created` to `ended`, or of all of it without working hours."""
     if settings.HITL_WORKING_HOURS is None:
         return "seconds"
     return f"CASE WHEN ended < created THEN 0 ELSE {_worked_until('ended')} - {_worked_until('created')} END"
@@ -44,8 +44,10 @@ def _worked_until(moment: str) -> str:
     """Return the SQL of the working time from FIRST_MONDAY to a moment, in integers."""
     hours: tuple[int, int, int, int] = settings.HITL_WORKING_HOURS  # type: ignore[assignment]  # checked by the caller
     first, last, begin, end = hours
-    days, length = last - first + 1, end - begin
-    week, day = f"({moment} / 604800)", f"({moment} / 86400)"
+    days = last - first + 1
+    length = end - begin
+    week = f"({moment} / 604800)"
+    day = f"({moment} / 86400)"
     weekday = f"({day} - {week} * 7)"
     before = _between(f"({weekday} - {first})", days)
     today = _between(f"({moment} - {day} * 86400 - {begin})", length)
@@ -57,7 +59,7 @@ def _between(value: str, most: int) -> str:
 
 
 def shown_hours() -> str:
-    """Return the working hours as people write them; empty where none are set."""
+    """Return the working hours in their written form; empty if none are set."""
     if settings.HITL_WORKING_HOURS is None:
         return ""
     first, last, begin, end = settings.HITL_WORKING_HOURS

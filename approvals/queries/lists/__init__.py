@@ -1,1 +1,1 @@
-"""What people have of their own lists: the views that they saved, and the requests that they snoozed."""
+"""People's own lists: saved views and snoozed requests."""

@@ -1,4 +1,4 @@
-"""The named views of the inbox that a person sees: their own, and those that others share."""
+"""Named views of the inbox for a person: their own, and those that others share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from approvals.models import SavedView
 from approvals.models.preferences import ListPage
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
-from approvals.text.canonical_names import fold
+from approvals.text.names import fold
 
 #: How many views a page shows.
 MAX_SHOWN = 30
@@ -24,7 +24,9 @@ MAX_SHOWN = 30
 def views_for(user: User) -> list[SavedView]:
     """Return the views of a person, own ones first, each by name."""
     own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
-    views = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True), page=ListPage.INBOX).select_related("owner")
+    views = SavedView.objects.filter(
+        Q(owner=user.pk) | Q(shared=True), page=ListPage.INBOX
+    ).select_related("owner")
     return list(views.order_by(own, "name", "pk")[:MAX_SHOWN])
 
 
@@ -40,18 +42,25 @@ def counts_of(viewer: Standing, views: list[SavedView]) -> dict[int, int]:
     """Return how many requests each view shows this person, at most `queries.COUNT_LIMIT`, by the id of the view."""
     filters_by_view = {view.pk: filters_of(view) for view in views}
     return {
-        pk: request_list.count_of(viewer, filters) for pk, filters in filters_by_view.items() if filters is not None
+        pk: request_list.count_of(viewer, filters)
+        for pk, filters in filters_by_view.items()
+        if filters is not None
     }
 
 
-def suggested_values(viewer: Standing, filters: Filters, name: str, limit: int = 50) -> list[tuple[str, int]]:
-    """Return the most frequent values of a filter among the requests that the others match, with how many have each.
+def suggested_values(
+    viewer: Standing, filters: Filters, name: str, limit: int = 50
+) -> list[tuple[str, int]]:
+    """Return the most frequent values of a filter among the requests that match the others, with their counts.
 
-    Only as many requests as a count counts are looked at.
+    Only up to the limit of a count are examined.
     """
-    column = {"tool": "tool_name", "agent": "agent", "person": "requested_by__username", "by": "decision__by_name"}[
-        name
-    ]
+    column = {
+        "tool": "tool_name",
+        "agent": "agent",
+        "person": "requested_by__username",
+        "by": "decision__by_name",
+    }[name]
     requests = request_list.matching(viewer, replace(filters, after=None, **{name: ""}))
     values = requests.order_by().values_list(column, flat=True)[:COUNT_LIMIT]
     counted = Counter(filter(None, values))
@@ -61,7 +70,7 @@ def suggested_values(viewer: Standing, filters: Filters, name: str, limit: int =
 
 
 def _joined(counted: Counter[str]) -> Counter[str]:
-    """Count a tool that is written in several ways once, under the most frequent of them."""
+    """Merge the spellings of a tool, under the most frequent one."""
     spellings: dict[str, str] = {}
     joined = Counter[str]()
     for name, number in counted.most_common():

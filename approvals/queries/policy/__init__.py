@@ -1,1 +1,1 @@
-"""Reads about what is decided by rule."""
+"""Reads about the policy."""

@@ -1,4 +1,4 @@
-"""Why someone who sees a request may not decide it, in words for that person."""
+"""Explain to someone who sees a request why they may not decide it."""
 
 from __future__ import annotations
 
@@ -8,80 +8,129 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.access.scopes import Change, NamedScope
+from approvals.access.scopes import ChangedInput, NamedScope
 from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest
 from approvals.models.policy.scopes import May
 from approvals.policy.documents import match_from
-from approvals.policy.match import Facts, Match, Reason
-from approvals.queries.policy.scopes import facts_of
+from approvals.policy.input_conditions import MatchReason
+from approvals.policy.match import Facts, Match
+from approvals.queries.policy.scopes.matching import facts_of
 from approvals.states import ASKS, Control
 from approvals.text.numbers import grouped
 from approvals.text.text import visible
 from approvals.text.translation import quoted, translated
 
-#: So many scopes that do not fit are named.
+#: Maximum number of scopes named as not matching.
 NAMED = 3
 
 
 def why_not(viewer: Standing, request: ApprovalRequest) -> str:
     """Return why this person may not decide or answer a request that they see; empty if they may.
 
-    It reads something only for people whom scopes limit by more than an amount: the scopes that name them, once for each call.
+    It reads the scopes that name them, once per call, only for people limited by more than an amount.
     """
     if permissions.may_close(viewer, request):
         return ""
-    if request.control == Control.FOUR_EYES and request.kind not in ASKS and permissions.is_interested(viewer, request):
-        return _("This tool needs four eyes: someone other than the person who runs the agent has to decide.")
+    if (
+        request.control == Control.FOUR_EYES
+        and request.kind not in ASKS
+        and permissions.is_interested(viewer, request)
+    ):
+        return _(
+            "This tool needs four eyes: someone other than the person who runs the agent has to decide."
+        )
     if not viewer.is_limited or not permissions.decides_some(viewer):
         return _("You can see this request, but you cannot decide it.")
     reach = viewer.reach
-    fitting = {term.scope: term for term in reach.terms.get(request.scope_set_id or 0, ())} if reach else {}
-    limits = [term.limit for term in fitting.values() if term.may == May.DECIDE and term.limit is not None]
+    fitting = (
+        {term.scope: term for term in reach.terms.get(request.scope_set_id or 0, ())}
+        if reach
+        else {}
+    )
+    limits = [
+        term.limit
+        for term in fitting.values()
+        if term.may == May.DECIDE and term.limit is not None
+    ]
     if limits and request.kind not in ASKS:
         return limit_words(max(limits), missing=request.amount is None)
     own = reach.own if reach else ()
     if fitting:
         listed = _quoted([scope for scope in own if scope.pk in fitting])
-        return _("Your approver scopes let you see this request, but not decide it: %(names)s.") % {"names": listed}
+        return _(
+            "Your approver scopes let you see this request, but not decide it: %(names)s."
+        ) % {"names": listed}
     if not own:
-        return _("You can see this request, but you cannot decide it: no approver scope names you.")
+        return _(
+            "You can see this request, but you cannot decide it: no approver scope names you."
+        )
     facts = facts_of(request)
-    reasons = [why_unfit(scope.name, match_from(scope.match), facts) for scope in own[:NAMED]]
-    text = _("You can see this request, but you cannot decide it: no approver scope of yours fits it.")
+    reasons = [
+        why_unfit(scope.name, match_from(scope.match), facts) for scope in own[:NAMED]
+    ]
+    text = _(
+        "You can see this request, but you cannot decide it: no approver scope of yours fits it."
+    )
     return " ".join([text, *filter(None, reasons)])
 
 
 def limit_words(limit: float, *, missing: bool) -> str:
-    """Return why a person with this limit may not decide, without the amount: it may be hidden."""
+    """Return why a person with this limit may not decide, without the amount, which may be hidden."""
     values = {"limit": amount_words(limit)}
     if missing:
-        return _("You cannot decide this request: it has no amount, and you decide only up to %(limit)s.") % values
-    return _("You cannot decide this request: its amount is above your limit of %(limit)s.") % values
+        return (
+            _(
+                "You cannot decide this request: it has no amount, and you decide only up to %(limit)s."
+            )
+            % values
+        )
+    return (
+        _(
+            "You cannot decide this request: its amount is above your limit of %(limit)s."
+        )
+        % values
+    )
 
 
-def edit_words(viewer: Standing, request: ApprovalRequest, change: Change) -> str:
+def edit_words(viewer: Standing, request: ApprovalRequest, change: ChangedInput) -> str:
     """Return why a person who may decide a request may not do so with a changed input."""
     reach = viewer.reach
     terms = reach.terms.get(request.scope_set_id or 0, ()) if reach else ()
-    if not any(term.may == May.DECIDE and term.scope in change.scopes for term in terms):
-        return _("You cannot approve these changes: no approver scope of yours fits the changed input.")
-    limits = [term.limit for term in terms if term.may == May.DECIDE and term.limit is not None]
+    if not any(
+        term.may == May.DECIDE and term.scope in change.scopes for term in terms
+    ):
+        return _(
+            "You cannot approve these changes: no approver scope of yours fits the changed input."
+        )
+    limits = [
+        term.limit
+        for term in terms
+        if term.may == May.DECIDE and term.limit is not None
+    ]
     values = {"limit": amount_words(max(limits, default=0))}
-    return _("You cannot approve this amount: it is above your limit of %(limit)s, or missing.") % values
+    return (
+        _(
+            "You cannot approve this amount: it is above your limit of %(limit)s, or missing."
+        )
+        % values
+    )
 
 
 def why_unfit(name: str, match: Match, facts: Facts) -> str:
-    """Return why a scope does not fit what is asked, in words; empty if it does."""
+    """Return why a scope does not match a request, in words; empty if it does."""
     unfit = [reason for reason in match.reasons(facts) if not reason.fits]
     if not unfit:
         return ""
-    return _("“%(name)s” does not fit: %(reasons)s.") % {"name": visible(name), "reasons": "; ".join(map(_part, unfit))}
+    return _("“%(name)s” does not fit: %(reasons)s.") % {
+        "name": visible(name),
+        "reasons": "; ".join(map(_part, unfit)),
+    }
 
 
-def _part(reason: Reason) -> str:
+def _part(reason: MatchReason) -> str:
     if reason.about == "requesters":
-        # Their ids are no words for people.
+        # Ids mean nothing to people.
         return _("someone else has requested it")
     labels = {
         "tools": _("tool"),
@@ -93,7 +142,11 @@ def _part(reason: Reason) -> str:
     }
     label = labels.get(reason.about)
     sentence = translated(reason.sentence)
-    return f"{visible(reason.about)} {sentence}" if label is None else f"{label}: {sentence}"
+    return (
+        f"{visible(reason.about)} {sentence}"
+        if label is None
+        else f"{label}: {sentence}"
+    )
 
 
 def amount_words(amount: float) -> str:

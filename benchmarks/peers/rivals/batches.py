@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 
 def answer_batches(*clients: Callable[[], object]) -> None:
@@ -15,5 +16,10 @@ def answer_batches(*clients: Callable[[], object]) -> None:
         for line in sys.stdin:
             at_once, cycles = map(int, line.split())
             began = time.monotonic()
-            list(pool.map(lambda client: [client() for _ in range(cycles)], clients[:at_once]))  # noqa: B023
+            list(pool.map(partial(_repeat, times=cycles), clients[:at_once]))
             print(time.monotonic() - began, flush=True)
+
+
+def _repeat(client: Callable[[], object], *, times: int) -> None:
+    for _ in range(times):
+        client()

@@ -1,24 +1,18 @@
 """The cycle in LangGraph: a model that calls tools in turn, and a tool that interrupts the graph for a person.
 
-    python langgraph_agent.py postgresql://... CLIENTS
-
-Each client has a checkpointer of its own, because a `PostgresSaver` does one thing at a time; all use one pool.
-With its default durability (`async`), the graph goes on while a step is stored, and `invoke` returns when all is.
+python langgraph_agent.py postgresql://... CLIENTS
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from uuid import uuid4
 
-from batches import answer_batches
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
-from psycopg.rows import dict_row
-from psycopg_pool import ConnectionPool
+from langgraph_clients import run
 
 
 def look_up(amount: int) -> str:
@@ -36,14 +30,20 @@ SCRIPT = (("A moment.", "look_up"), ("It is free.", "book"), ("Done.", ""))
 
 
 def model(state: MessagesState) -> dict[str, list[AIMessage]]:
-    text, name = SCRIPT[sum(isinstance(message, AIMessage) for message in state["messages"])]
+    text, name = SCRIPT[
+        sum(isinstance(message, AIMessage) for message in state["messages"])
+    ]
     calls = [{"name": name, "args": {"amount": 5}, "id": uuid4().hex}] if name else []
     return {"messages": [AIMessage(text, tool_calls=calls)]}
 
 
 def tools(state: MessagesState) -> dict[str, list[ToolMessage]]:
     (call,) = state["messages"][-1].tool_calls
-    return {"messages": [ToolMessage(TOOLS[call["name"]](**call["args"]), tool_call_id=call["id"])]}
+    return {
+        "messages": [
+            ToolMessage(TOOLS[call["name"]](**call["args"]), tool_call_id=call["id"])
+        ]
+    }
 
 
 def after_model(state: MessagesState) -> str:
@@ -58,27 +58,23 @@ graph.add_conditional_edges("model", after_model, ["tools", END])
 graph.add_edge("tools", "model")
 
 
-def client(pool: ConnectionPool) -> Callable[[], None]:
-    agent = graph.compile(checkpointer=PostgresSaver(pool))
+def client(saver: PostgresSaver) -> Callable[[], None]:
+    agent = graph.compile(checkpointer=saver)
 
     def cycle() -> None:
         thread = {"configurable": {"thread_id": uuid4().hex}}
-        paused = agent.invoke({"messages": [HumanMessage("look up and book it")]}, thread)
+        paused = agent.invoke(
+            {"messages": [HumanMessage("look up and book it")]}, thread
+        )
         assert paused["__interrupt__"], paused
         ended = agent.invoke(Command(resume="approve"), thread)
-        assert [message.content for message in ended["messages"][-2:]] == ["booked 5", "Done."], ended
+        assert [message.content for message in ended["messages"][-2:]] == [
+            "booked 5",
+            "Done.",
+        ], ended
 
     return cycle
 
 
-def main() -> None:
-    url, clients = sys.argv[1:]
-    # What `PostgresSaver.from_conn_string` sets.
-    kept = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
-    with ConnectionPool(url, min_size=int(clients), max_size=int(clients), kwargs=kept) as pool:
-        PostgresSaver(pool).setup()
-        answer_batches(*(client(pool) for _ in range(int(clients))))
-
-
 if __name__ == "__main__":
-    main()
+    run(client)

@@ -1,30 +1,35 @@
-"""The body that an AI SDK client posts: `{id, messages | message, trigger?, messageId?, agent?}`, checked for its shape.
+"""The body posted by an AI SDK client: `{id, messages | message, trigger?, messageId?, agent?}`, with its shape checked.
 
 Nothing in it is trusted: older messages, inputs and outputs are compared with the stored ones, and never stored.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from pydantic import AfterValidator, BaseModel, FailFast, Field, PlainValidator, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    FailFast,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+)
 
 from approvals.api.bodies import Body
-from approvals.db.canonical_json import MAX_BYTES, NotCanonical, canonical
+from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.exceptions import Invalid
-from approvals.text.numbers import grouped
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.text.translation import translated
 from chats.actions.attachments import SentFile, checked_file
-from chats.checkpoints import MAX_MESSAGE_DEPTH
+from chats.actions.storable import check_storable
 from chats.exceptions import BadFile
 from chats.protocols.bodies import Id, OptionalId
 
-#: The size of what a client keeps with a message.
+#: Maximum size of a client's own data with a message.
 MAX_METADATA_BYTES = 10_000
 #: Lists are read to their first wrong item: naming each of 200,000 takes seconds.
 FIRST_ERROR = FailFast()
@@ -44,7 +49,7 @@ TOOL_STATES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posted:
-    """A checked body. `last` is the last message in it, `message_id` the id that the client names or "".
+    """A checked body. `last` is the last message in it, `message_id` the client's id or "".
 
     `answers` is the assistant message with the client's answers; None for a user's message or a regeneration.
     """
@@ -53,8 +58,8 @@ class Posted:
     agent: str
     regenerate: bool
     message_id: str
-    last: Mapping[str, Any]
-    answers: Mapping[str, Any] | None
+    last: JsonMapping
+    answers: JsonMapping | None
 
 
 def _part(value: object) -> object:
@@ -72,7 +77,9 @@ def _parts(value: list[Any], info: ValidationInfo) -> list[Any]:
 class _Message(BaseModel):
     id: Id = Field("", validate_default=True)
     role: Literal["user", "assistant", "system"]
-    parts: Annotated[list[Annotated[Any, PlainValidator(_part)]], FIRST_ERROR, AfterValidator(_parts)]
+    parts: Annotated[
+        list[Annotated[Any, PlainValidator(_part)]], FIRST_ERROR, AfterValidator(_parts)
+    ]
 
 
 class _Post(Body):
@@ -93,16 +100,23 @@ class _Post(Body):
 
 
 def read(body: object) -> Posted:
-    """Check a body. Invalid names each field that does not fit."""
+    """Check a body. Raise Invalid, naming each wrong field."""
     if not isinstance(body, dict):
         raise Invalid(_("The body must be a JSON object."), {"": _("is not an object")})
     messages: Any = body["messages"] if "messages" in body else [body.get("message")]
-    post, last = _Post.read({**body, "messages": messages}), messages[-1]
-    subject = next((message for message in reversed(messages) if message["id"] == post.message_id), last)
+    post = _Post.read({**body, "messages": messages})
+    last = messages[-1]
+    subject = next(
+        (message for message in reversed(messages) if message["id"] == post.message_id),
+        last,
+    )
     regenerate = post.trigger == "regenerate-message"
     answers = subject if subject["role"] == "assistant" and not regenerate else None
-    for message in (last, subject) if subject is not last else (last,):
-        _check_storable(message)
+    if answers is None:
+        # Only answers to open calls are stored, and are checked once it is known which calls are open.
+        check_storable(
+            last | {"parts": [_without_content(part) for part in last["parts"]]}
+        )
     return Posted(
         chat_id=post.id,
         agent=post.agent,
@@ -113,44 +127,40 @@ def read(body: object) -> Posted:
     )
 
 
-def _check_storable(message: dict[str, Any]) -> None:
-    # Files have bounds of their own.
-    message = message | {"parts": [_without_content(part) for part in message["parts"]]}
-    try:
-        # A cheap check of the size first: the exact one takes seconds for a message of megabytes.
-        if len(json.dumps(message)) > MAX_BYTES:
-            raise NotCanonical(_("one is larger than %(limit)s bytes") % {"limit": grouped(MAX_BYTES)})
-        canonical(message, max_depth=MAX_MESSAGE_DEPTH)
-    except RecursionError as error:
-        raise Invalid(_("A message is invalid."), {"messages": _("nested too deeply")}) from error
-    except NotCanonical as error:
-        raise Invalid(_("A message is invalid."), {"messages": translated(error)}) from error
-
-
-def _without_content(part: dict[str, Any]) -> dict[str, Any]:
+def _without_content(part: JsonDict) -> JsonDict:
+    # Files have limits of their own.
     is_content = part["type"] == "file" and str(part["url"]).startswith("data:")
-    return {name: value for name, value in part.items() if name != "url"} if is_content else part
+    return (
+        {name: value for name, value in part.items() if name != "url"}
+        if is_content
+        else part
+    )
 
 
-def texts(message: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a user's message. Invalid if it holds anything but text and files."""
+def texts(message: JsonMapping) -> list[str]:
+    """Return the texts of a user's message. Raise Invalid if it holds anything but text and files."""
     if message["role"] != "user":
         raise Invalid(
             _("Only messages with the role “user” can be sent."),
             {"role": _("is “%(role)s”") % {"role": message["role"]}},
         )
-    unsupported = {index: part for index, part in enumerate(message["parts"]) if part["type"] not in ("text", "file")}
+    unsupported = {
+        index: part
+        for index, part in enumerate(message["parts"])
+        if part["type"] not in ("text", "file")
+    }
     if unsupported:
         errors = {
-            f"parts.{index}": _("has the type %(type)r, which is not supported") % {"type": part["type"][:50]}
+            f"parts.{index}": _("has the type %(type)r, which is not supported")
+            % {"type": part["type"][:50]}
             for index, part in unsupported.items()
         }
         raise Invalid(_("A message can only contain text and files."), errors)
     return [part["text"] for part in message["parts"] if part["type"] == "text"]
 
 
-def files(message: Mapping[str, Any]) -> list[SentFile]:
-    """Return the files of a user's message. Invalid names each that cannot be taken."""
+def files(message: JsonMapping) -> list[SentFile]:
+    """Return the files of a user's message. Raise Invalid, naming each rejected one."""
     sent: list[SentFile] = []
     errors: dict[str, str] = {}
     for index, part in enumerate(message["parts"]):
@@ -164,22 +174,25 @@ def files(message: Mapping[str, Any]) -> list[SentFile]:
     return sent
 
 
-def metadata(message: Mapping[str, Any]) -> Any:
-    """Return what the client keeps with a message; None without any. Invalid if it is too large."""
+def metadata(message: JsonMapping) -> Any:
+    """Return the client's own data with a message; None without any. Raise Invalid if it is too large."""
     value = message.get("metadata")
     try:
         canonical(value, max_bytes=MAX_METADATA_BYTES)
     except NotCanonical as error:
-        raise Invalid(_("The metadata of this message cannot be stored."), {"metadata": translated(error)}) from error
+        raise Invalid(
+            _("The metadata of this message cannot be stored."),
+            {"metadata": translated(error)},
+        ) from error
     return value
 
 
-def tool_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+def tool_parts(message: JsonMapping) -> list[JsonDict]:
     """Return the tool parts of an assistant's message, including dynamic ones."""
     return [part for part in message["parts"] if _is_tool(part)]
 
 
-def _is_tool(part: Mapping[str, Any]) -> bool:
+def _is_tool(part: JsonMapping) -> bool:
     kind: str = part["type"]
     return kind == "dynamic-tool" or kind.startswith("tool-")
 
@@ -187,15 +200,22 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
 def _part_problem(part: object) -> str:
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
         return _("is not an object with a type")
-    if part["type"] == "text" and not isinstance(part.get("text"), str):
-        return _("has no text")
-    if part["type"] == "file" and not (
-        isinstance(part.get("url"), str) and isinstance(part.get("filename"), str | None)
-    ):
-        return _("has no url, or a filename that is not text")
+    match part["type"]:
+        case "text":
+            return "" if isinstance(part.get("text"), str) else _("has no text")
+        case "file" if not (
+            isinstance(part.get("url"), str)
+            and isinstance(part.get("filename"), str | None)
+        ):
+            return _("has no url, or a filename that is not text")
     if not _is_tool(part):
         return ""
-    call_id, state = part.get("toolCallId"), part.get("state")
+    call_id = part.get("toolCallId")
+    state = part.get("state")
     if not isinstance(call_id, str) or not call_id:
         return _("has no toolCallId")
-    return "" if isinstance(state, str) and state in TOOL_STATES else _("has no known state")
+    return (
+        ""
+        if isinstance(state, str) and state in TOOL_STATES
+        else _("has no known state")
+    )

@@ -1,22 +1,22 @@
 """Encode a turn's events as the AI SDK's UI message stream (npm `ai` 6.x and 7.x).
 
-Only fields of ai 6.0.0 are sent, because clients of that version refuse unknown ones; optional fields are absent and never
-null. Observed with the real clients, and read in packages/ai/src/ui-message-stream/ui-message-chunks.ts.
+Only fields of ai 6.0.0 are sent, because clients of that version refuse unknown ones; optional fields are absent, never null.
+Observed with the real clients, and read in packages/ai/src/ui-message-stream/ui-message-chunks.ts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.live import sse
 from chats.agent import events
 from chats.history import tool_name
-from chats.queries import remarks
+from chats.queries import values
 from chats.states import FinishReason
 
-Chunk = dict[str, Any]
+Chunk = JsonDict
 
 HEADERS = {**sse.HEADERS, "x-vercel-ai-ui-message-stream": "v1"}
 DONE = b"data: [DONE]\n\n"
@@ -24,11 +24,14 @@ BEGUN_AGAIN = "The answer was begun again on the server. Reload the chat to see 
 
 
 def frames(chunks: Iterable[Chunk]) -> bytes:
-    return b"".join(sse.frame(json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))) for chunk in chunks)
+    return b"".join(
+        sse.frame(json.dumps(chunk, ensure_ascii=False, separators=(",", ":")))
+        for chunk in chunks
+    )
 
 
 class MessageStream:
-    """Encodes the events of one response. Ends parts before their step, and steps before the message.
+    """Encode the events of one response. Parts end before their step, and steps before the message.
 
     `closed` is True after the last chunk.
     """
@@ -44,10 +47,10 @@ class MessageStream:
         """Return the first chunk. It names the stored message, because a client would invent an id of its own."""
         return [{"type": "start", "messageId": self.message_id}]
 
-    def restore(self, parts: Iterable[dict[str, Any]]) -> list[Chunk]:
-        """Return the chunks that rebuild what is stored of the message, for a client that begins with an empty one.
+    def restore(self, parts: Iterable[JsonDict]) -> list[Chunk]:
+        """Return the chunks that rebuild the stored part of the message, for a client that begins with an empty one.
 
-        No chunk says that an approval was given, so the call of a decided one has only its outcome.
+        No chunk reports an approval, so a decided call has only its outcome.
         """
         chunks: list[Chunk] = []
         for index, part in enumerate(parts):
@@ -56,13 +59,20 @@ class MessageStream:
                     chunks += self._start_step(self._last_step + 1)
                 case {"type": "text" | "reasoning" as kind, "text": text}:
                     part_id = f"stored-{index}"
-                    chunks += [*self._open(kind, part_id), {"type": f"{kind}-delta", "id": part_id, "delta": text}]
+                    chunks += [
+                        *self._open(kind, part_id),
+                        {"type": f"{kind}-delta", "id": part_id, "delta": text},
+                    ]
                     chunks += self._end_parts([(kind, part_id)])
-                case {"type": kind, "toolCallId": call, "input": value} if kind.startswith("tool-"):
-                    chunks.append(_tool_chunk(events.ToolInputReady(call, tool_name(part), value)))
+                case {"type": kind, "toolCallId": call, "input": value} if (
+                    kind.startswith("tool-")
+                ):
+                    chunks.append(
+                        _tool_chunk(events.ToolInputReady(call, tool_name(part), value))
+                    )
                     chunks += correction(part)
                 case _:
-                    chunks.append(remarks.with_words(part))
+                    chunks.append(values.with_words(part))
         return [*chunks, *self._end_step()]
 
     def encode(self, event: events.Event) -> list[Chunk]:
@@ -77,45 +87,68 @@ class MessageStream:
             case events.TextStarted(id):
                 return self._open("text", id)
             case events.TextDelta(id, text):
-                return [*self._opened("text", id), {"type": "text-delta", "id": id, "delta": text}]
+                return [
+                    *self._opened("text", id),
+                    {"type": "text-delta", "id": id, "delta": text},
+                ]
             case events.TextEnded(id):
                 return self._end_parts([("text", id)])
             case events.ReasoningStarted(id):
                 return self._open("reasoning", id)
             case events.ReasoningDelta(id, text):
-                return [*self._opened("reasoning", id), {"type": "reasoning-delta", "id": id, "delta": text}]
+                return [
+                    *self._opened("reasoning", id),
+                    {"type": "reasoning-delta", "id": id, "delta": text},
+                ]
             case events.ReasoningEnded(id):
                 return self._end_parts([("reasoning", id)])
             case events.ModelSilent(attempt, attempts, seconds):
-                status = {"code": "silent", "attempt": attempt, "attempts": attempts, "seconds": seconds}
-                # Clients give a transient part to `onData` and do not keep it in the message.
-                text = remarks.words_of_silence(attempt, attempts)
-                return [{"type": "data-status", "data": status | {"text": text}, "transient": True}]
+                status = {
+                    "code": "silent",
+                    "attempt": attempt,
+                    "attempts": attempts,
+                    "seconds": seconds,
+                }
+                # Clients pass a transient part to `onData` and do not keep it in the message.
+                text = values.words_of_silence(attempt, attempts)
+                return [
+                    {
+                        "type": "data-status",
+                        "data": status | {"text": text},
+                        "transient": True,
+                    }
+                ]
             case events.AnswerRemarked(remark):
-                return [remarks.with_words(remarks.remark_part(remark))]
+                return [values.with_words(values.remark_part(remark))]
             case events.SourceFound(part):
                 return [part]
             case events.TurnPaused():
                 return self.finish(FinishReason.TOOL_CALLS)
             case events.TurnEnded(reason, stopped, metadata):
-                return self.abort(metadata) if stopped else self.finish(reason, metadata)
+                return (
+                    self.abort(metadata) if stopped else self.finish(reason, metadata)
+                )
             case events.TurnFailed(error_text, metadata):
                 return self.fail(error_text, metadata)
             case _:
                 return [_tool_chunk(event)]
 
-    def finish(self, reason: str, metadata: Mapping[str, Any] | None = None) -> list[Chunk]:
+    def finish(self, reason: str, metadata: JsonMapping | None = None) -> list[Chunk]:
         return self._close({"type": "finish", "finishReason": str(reason)}, metadata)
 
-    def abort(self, metadata: Mapping[str, Any] | None = None) -> list[Chunk]:
+    def abort(self, metadata: JsonMapping | None = None) -> list[Chunk]:
         """Return the last chunks of a turn that a person stopped."""
         return self._close({"type": "abort"}, metadata)
 
-    def fail(self, error_text: str, metadata: Mapping[str, Any] | None = None) -> list[Chunk]:
+    def fail(self, error_text: str, metadata: JsonMapping | None = None) -> list[Chunk]:
         return self._close({"type": "error", "errorText": error_text}, metadata)
 
-    def _close(self, last: Chunk, metadata: Mapping[str, Any] | None) -> list[Chunk]:
-        metadata_chunks: list[Chunk] = [{"type": "message-metadata", "messageMetadata": metadata}] if metadata else []
+    def _close(self, last: Chunk, metadata: JsonMapping | None) -> list[Chunk]:
+        metadata_chunks: list[Chunk] = (
+            [{"type": "message-metadata", "messageMetadata": metadata}]
+            if metadata
+            else []
+        )
         chunks = [*self._end_step(), *metadata_chunks, last]
         self.closed = True
         return chunks
@@ -131,10 +164,11 @@ class MessageStream:
 
     def _start_step(self, index: int) -> list[Chunk]:
         if index <= self._last_step:
-            # What was streamed of this step before was not committed, and no chunk can take it back.
+            # The streamed part of this step was not committed, and no chunk can retract it.
             return self.fail(BEGUN_AGAIN)
         ended = self._end_step()
-        self._last_step, self._step_open = index, True
+        self._last_step = index
+        self._step_open = True
         return [*ended, {"type": "start-step"}]
 
     def _end_step(self) -> list[Chunk]:
@@ -152,28 +186,53 @@ class MessageStream:
 def _tool_chunk(event: events.Event) -> Chunk:
     match event:
         case events.ToolInputStarted(tool_call_id, tool_name):
-            return {"type": "tool-input-start", "toolCallId": tool_call_id, "toolName": tool_name}
+            return {
+                "type": "tool-input-start",
+                "toolCallId": tool_call_id,
+                "toolName": tool_name,
+            }
         case events.ToolInputDelta(tool_call_id, text):
-            return {"type": "tool-input-delta", "toolCallId": tool_call_id, "inputTextDelta": text}
+            return {
+                "type": "tool-input-delta",
+                "toolCallId": tool_call_id,
+                "inputTextDelta": text,
+            }
         case events.ToolInputReady(tool_call_id, tool_name, value):
             named = {"toolCallId": tool_call_id, "toolName": tool_name}
             return {"type": "tool-input-available", **named, "input": value}
         case events.ToolInputInvalid(tool_call_id, tool_name, value, error_text):
             named = {"toolCallId": tool_call_id, "toolName": tool_name}
-            return {"type": "tool-input-error", **named, "input": value, "errorText": error_text}
+            return {
+                "type": "tool-input-error",
+                **named,
+                "input": value,
+                "errorText": error_text,
+            }
         case events.ApprovalRequested(tool_call_id, request_id):
-            return {"type": "tool-approval-request", "approvalId": request_id, "toolCallId": tool_call_id}
+            return {
+                "type": "tool-approval-request",
+                "approvalId": request_id,
+                "toolCallId": tool_call_id,
+            }
         case events.ToolSucceeded(tool_call_id, output):
-            return {"type": "tool-output-available", "toolCallId": tool_call_id, "output": output}
+            return {
+                "type": "tool-output-available",
+                "toolCallId": tool_call_id,
+                "output": output,
+            }
         case events.ToolFailed(tool_call_id, error_text):
-            return {"type": "tool-output-error", "toolCallId": tool_call_id, "errorText": error_text}
+            return {
+                "type": "tool-output-error",
+                "toolCallId": tool_call_id,
+                "errorText": error_text,
+            }
         case events.ToolDenied(tool_call_id):
             return {"type": "tool-output-denied", "toolCallId": tool_call_id}
         case _:
             raise TypeError(f"{type(event).__name__} is not for clients")
 
 
-def correction(part: dict[str, Any]) -> list[Chunk]:
+def correction(part: JsonDict) -> list[Chunk]:
     """Return the chunk that updates a client's copy to this stored tool part; none if the call is open and asks no one."""
     call = part["toolCallId"]
     match part["state"]:
@@ -190,5 +249,9 @@ def correction(part: dict[str, Any]) -> list[Chunk]:
 
 
 def votes(tool_call_id: str, progress: str) -> Chunk:
-    """Return the chunk that says how far the votes on a call are. Clients give it to `onData` and do not keep it."""
-    return {"type": "data-votes", "data": {"toolCallId": tool_call_id, "progress": progress}, "transient": True}
+    """Return the chunk with the progress of the votes on a call. Clients pass it to `onData` and do not keep it."""
+    return {
+        "type": "data-votes",
+        "data": {"toolCallId": tool_call_id, "progress": progress},
+        "transient": True,
+    }

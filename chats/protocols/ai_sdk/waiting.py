@@ -1,4 +1,4 @@
-"""Respond when a chat has changed; no thread and no database connection waits."""
+"""Respond when a chat has changed, without holding a thread or a database connection."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from approvals.live.streaming import deferred_response
 from chats.doorbell import chat_group
 
 MAX_WAIT = 60
-#: Seconds between two reads, in case that a notification is lost.
+#: Seconds between two reads, in case a notification is lost.
 POLL = 5.0
 
 
 def seconds_to_wait(request: HttpRequest) -> int:
-    """Return `?wait=` in seconds, or 0. Invalid."""
+    """Return `?wait=` in seconds, or 0. Raise Invalid."""
     text = request.GET.get("wait", "0")
     if re.fullmatch(r"[0-9]{1,3}", text) and int(text) <= MAX_WAIT:
         return int(text)
-    problem = _("must be a whole number of seconds from 0 to %(limit)s") % {"limit": MAX_WAIT}
+    problem = _("must be a whole number of seconds from 0 to %(limit)s") % {
+        "limit": MAX_WAIT
+    }
     raise invalid_parameter("wait", problem)
 
 
@@ -39,7 +41,7 @@ def respond_when_changed(
     respond: Callable[[Caller], HttpResponse],
     finish: Callable[[HttpRequest, HttpResponse], HttpResponse],
 ) -> HttpResponse:
-    """Return what `finish` makes of `respond`'s response, when its ETag is no longer `seen` or after `seconds`."""
+    """Return `respond`'s response after `finish`, once its ETag differs from `seen`, or after `seconds`."""
     now = answer_anew(request, respond)
 
     async def later() -> HttpResponse:
@@ -48,7 +50,8 @@ def respond_when_changed(
         async with subscribe(chat_group(chat_pk)) as notifications:
             while True:
                 response = await pool.run(now)
-                etag, left = response.headers.get("ETag"), end - loop.time()
+                etag = response.headers.get("ETag")
+                left = end - loop.time()
                 if etag != seen or left <= 0:
                     return finish(request, response) if etag else response
                 await notifications.wait(min(left, POLL))

@@ -1,8 +1,8 @@
 """Encode a turn for a Cedar-OS front end (npm cedar-os 0.1.x): text as `{"content"}`, requests as `humanInTheLoop` objects.
 
-Observed with the published package: its parser splits events at LF LF only, shows data that is not a JSON object as text,
-shows an object with both `type` and `content` twice, and prints objects of unknown types raw. So only text,
-`humanInTheLoop` and `progress_update` are sent, and never an object from a model.
+Observed with the published package: its parser splits events at LF LF only, shows data that is not a JSON object as text, shows
+an object with both `type` and `content` twice, and prints objects of unknown types raw. So only text, `humanInTheLoop` and
+`progress_update` are sent, and never an object from a model.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 from approvals.live import sse
 from chats.agent import events
-from chats.queries import remarks
+from chats.queries import values
 
 Payload = dict[str, Any]
 
 CONTENT_TYPE = f"{sse.CONTENT_TYPE}; charset=utf-8"
 HEADERS = sse.HEADERS
-#: Says that nothing more will come. Cedar stays busy until the connection closes anyway.
+#: Marks the end. Cedar stays busy until the connection closes anyway.
 DONE = b"event: done\ndata:\n\n"
-#: The longest time of a browser's timer. A longer one would fire at once.
+#: Maximum duration of a browser's timer. A longer one would fire at once.
 MAX_TIMEOUT_MS = 2**31 - 1
 BREAK = "\n\n"
 STOPPED = "This was stopped."
@@ -32,7 +32,7 @@ BEGUN_AGAIN = "The answer was begun again on the server. It follows anew."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspension:
-    """A pending request. `text` is what the agent wrote when it asked; `url` is the request's page in Pausepoint."""
+    """A pending request. `text` is the agent's text with it; `url` is the request's page in Pausepoint."""
 
     run_id: str
     step_path: Sequence[str]
@@ -50,14 +50,15 @@ class Suspension:
     asked_at: datetime
     deadline_at: datetime | None
     approves: bool
-    #: How far the votes on it are, in words; None if one person decides it.
+    #: The progress of its votes in words; None if one person decides it.
     progress: str | None
 
 
 def human_in_the_loop(suspension: Suspension, *, now: datetime) -> Payload:
     """Return the object that makes Cedar wait. It has `timeoutMs` only if there is a deadline.
 
-    `suspendPayload` holds the fields of the input beside Pausepoint's own, which win; the whole input is under `input`.
+    `suspendPayload` holds the fields of the input besides Pausepoint's own, which take precedence; the whole input is under
+    `input`.
     """
     payload: Payload = {
         "type": "humanInTheLoop",
@@ -85,7 +86,9 @@ def human_in_the_loop(suspension: Suspension, *, now: datetime) -> Payload:
         "priority": suspension.priority,
         "url": suspension.url,
         "suspendedAt": suspension.asked_at.isoformat(),
-        "deadline": suspension.deadline_at.isoformat() if suspension.deadline_at else None,
+        "deadline": suspension.deadline_at.isoformat()
+        if suspension.deadline_at
+        else None,
         "progress": suspension.progress,
     }
     return payload
@@ -99,7 +102,11 @@ def notice(text: str) -> Payload:
 def error_line(text: str, errors: Mapping[str, str] | None = None) -> Payload:
     """Return an error line for the chat, because Cedar does not show the body of an error response."""
     named = " ".join(f"({name}: {problem})" for name, problem in (errors or {}).items())
-    return {"type": "progress_update", "state": "error", "text": " ".join(filter(None, (text, named)))}
+    return {
+        "type": "progress_update",
+        "state": "error",
+        "text": " ".join(filter(None, (text, named))),
+    }
 
 
 def frame(payload: Payload) -> bytes:
@@ -108,7 +115,8 @@ def frame(payload: Payload) -> bytes:
 
 def answer(payloads: Iterable[Payload]) -> Payload:
     """Return the same as one JSON document: `{text, object?}`; `object` is a list if there are several."""
-    text, objects = "", []
+    text = ""
+    objects = []
     for payload in payloads:
         if "content" in payload:
             text += payload["content"]
@@ -121,7 +129,7 @@ def answer(payloads: Iterable[Payload]) -> Payload:
 
 
 class AnswerStream:
-    """Encodes a turn's events: its texts, one paragraph each, and a line if it failed or was stopped.
+    """Encode a turn's events: its texts, one paragraph each, and a line if it failed or was stopped.
 
     `closed` is True once the turn has ended.
     """
@@ -140,10 +148,12 @@ class AnswerStream:
                 self._new_paragraph = self._wrote_text
                 return []
             case events.TextDelta(_, text) if text:
-                opening, self._new_paragraph, self._wrote_text = BREAK if self._new_paragraph else "", False, True
+                opening = BREAK if self._new_paragraph else ""
+                self._new_paragraph = False
+                self._wrote_text = True
                 return [{"content": opening + text}]
-            case events.AnswerRemarked(remark) if remark["code"] != remarks.BROKEN_OFF:
-                return [notice(remarks.words_of(remark))]
+            case events.AnswerRemarked(remark) if remark["code"] != values.BROKEN_OFF:
+                return [notice(values.words_of(remark))]
             case events.TurnEnded(_, stopped):
                 self.closed = True
                 return [error_line(STOPPED)] if stopped else []
@@ -154,7 +164,7 @@ class AnswerStream:
                 return []
 
     def _start_step(self, index: int) -> list[Payload]:
-        """Return a line if text of this step was sent before: it was not committed, and cannot be taken back."""
+        """Return a line if text of this step was sent before: it was not committed, and cannot be retracted."""
         again = index <= self._last_step and self._wrote_text
         self._last_step = index
         if again:

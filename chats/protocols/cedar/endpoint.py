@@ -1,7 +1,7 @@
 """Endpoints for Cedar-OS front ends (npm cedar-os, provider `mastra`): send a message; resume, list and cancel runs.
 
-To Cedar, each pending request is a run of its own: the runId is the request's id. Only the caller's key decides what they
-may do. A connection only follows a turn; closing it does not stop the turn.
+To Cedar, each pending request is a run of its own: the runId is the request's id. Only the caller's key determines their rights.
+A connection only follows a turn; closing it does not stop the turn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from approvals.api.bodies import json_object
 from approvals.api.frame import CONFINED, endpoint, own_thread, reaches
 from approvals.exceptions import CriticalElsewhere, Invalid, NotFound, Refusal
 from approvals.models import Decision
-from approvals.queries.policy.ballots import ballot_of
+from approvals.queries.policy.votes.ballots import ballot_of
 from approvals.states import Door, Kind
 from chats import actions, queries
 from chats.exceptions import ChatNotFound
@@ -30,7 +30,7 @@ from chats.protocols.cedar import body as cedar_body
 from chats.protocols.cedar import encode, runs
 from chats.protocols.cedar.body import Cancellation, Listing, Prompt, Resume
 from chats.protocols.cedar.following import Reply, document, stream, suspensions
-from chats.protocols.cedar.runs import Run
+from chats.protocols.cedar.runs import AskedCall
 from chats.queries.agents import agent_named
 from chats.states import TurnState
 
@@ -41,40 +41,46 @@ def refusal_as_stream(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """Return a refusal as a line in the chat, because Cedar shows nothing of an error response to a stream."""
     errors = refusal.errors if isinstance(refusal, Invalid) else None
     content = encode.frame(encode.error_line(str(refusal), errors)) + encode.DONE
-    return HttpResponse(content, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS)
+    return HttpResponse(
+        content, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS
+    )
 
 
 @endpoint("POST", "ask", tokens=CONFINED, counts=True)
 def chat(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Take a message; return `{text, object?, id, threadId}` once the turn rests."""
+    """Accept a message; return `{text, object?, id, threadId}` once the turn rests."""
     return document(request, _post(request, caller))
 
 
 @endpoint("POST", "ask", tokens=CONFINED, counts=True, refuse=refusal_as_stream)
 def chat_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Take a message and stream the answer."""
+    """Accept a message and stream the answer."""
     return stream(request, _post(request, caller))
 
 
 @endpoint("POST", "decide", tokens=CONFINED)
 def resume(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Take an answer to a run; return what the agent adds, as one document."""
+    """Accept an answer to a run; return the agent's response as one document."""
     return document(request, _resume(request, caller))
 
 
 @endpoint("POST", "decide", tokens=CONFINED, refuse=refusal_as_stream)
 def resume_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Take an answer to a run and stream what the agent adds."""
+    """Accept an answer to a run and stream the agent's response."""
     return stream(request, _resume(request, caller))
 
 
 @endpoint("GET", "read", tokens=CONFINED)
 def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Return the pending runs, the oldest first, for a page that was reloaded: `{object: [humanInTheLoop...]}`."""
-    thread = Listing.read({"threadId": request.GET.get("threadId", "") or own_thread(caller)}).thread_id
+    """Return the pending runs, oldest first, for a reloaded page: `{object: [humanInTheLoop...]}`."""
+    thread = Listing.read(
+        {"threadId": request.GET.get("threadId", "") or own_thread(caller)}
+    ).thread_id
     confine(caller, thread)
     pending = runs.pending_runs(caller.standing, thread=thread)
-    return JsonResponse({"object": suspensions(request, pending)}, headers={"Cache-Control": "no-store"})
+    return JsonResponse(
+        {"object": suspensions(request, pending)}, headers={"Cache-Control": "no-store"}
+    )
 
 
 @endpoint("POST", "ask", tokens=CONFINED)
@@ -96,7 +102,9 @@ def _post(request: HttpRequest, caller: Caller) -> Reply:
         chat = None
     if chat is None:
         with transaction.atomic():  # a refused message leaves no empty chat behind
-            return Reply(_begin(caller, chat_for(caller, thread, prompt.agent)[0], prompt))
+            return Reply(
+                _begin(caller, chat_for(caller, thread, prompt.agent)[0], prompt)
+            )
     chat, _created = chat_for(caller, thread, prompt.agent)
     waiting = queries.unfinished_turn(chat)
     after = queries.last_seq(waiting) if waiting is not None else 0
@@ -106,13 +114,22 @@ def _post(request: HttpRequest, caller: Caller) -> Reply:
 
 def _begin(caller: Caller, chat: Chat, prompt: Prompt) -> Turn:
     """Return the turn that a message starts, or whose pending question it answers."""
-    context, agent = prompt.context, agent_named(chat.agent)
+    context = prompt.context
+    agent = agent_named(chat.agent)
     if "decide" in caller.scopes:
-        arrival = actions.post_message(chat, prompt.prompt, by=caller.actor, agent=agent, via=VIA, context=context)
+        arrival = actions.post_message(
+            chat, prompt.prompt, by=caller.actor, agent=agent, via=VIA, context=context
+        )
         return arrival.turn
     # This key may not answer, so a message is refused while a question is pending.
     return actions.add_user_message(
-        chat, uuid4().hex, [prompt.prompt], by=caller.actor, agent=agent, via=VIA, context=context
+        chat,
+        uuid4().hex,
+        [prompt.prompt],
+        by=caller.actor,
+        agent=agent,
+        via=VIA,
+        context=context,
     )
 
 
@@ -126,7 +143,9 @@ def _resume(request: HttpRequest, caller: Caller) -> Reply:
     if permissions.only_on_own_pages(approval_request):
         # Refuse before reading the answer, because no answer is accepted here.
         raise CriticalElsewhere(approval_request)
-    answer = cedar_body.answer_from(Kind(approval_request.kind), approval_request.response_schema, sent.data)
+    answer = cedar_body.answer_from(
+        Kind(approval_request.kind), approval_request.response_schema, sent.data
+    )
     turn = run.call.turn.top
     # A turn writes nothing while its request is pending, so the client has seen all stored events.
     after = queries.last_seq(turn)
@@ -137,16 +156,23 @@ def _resume(request: HttpRequest, caller: Caller) -> Reply:
     if outcome.decision is None:
         ballot = ballot_of(outcome.request)
         progress = ballot.words if ballot is not None else ""
-        return Reply(None, opening=[encode.notice(f"Your vote is counted: {progress}. Others have to decide too.")])
+        return Reply(
+            None,
+            opening=[
+                encode.notice(
+                    f"Your vote is counted: {progress}. Others have to decide too."
+                )
+            ],
+        )
     if outcome.replayed:
         raise too_late(outcome.decision)
-    # The signal that follows a decision may have been lost.
+    # The signal after a decision may have been lost.
     actions.resume_turn(turn.pk)
     return _reply_after(caller, turn, after, outcome.decision)
 
 
 def _reply_after(caller: Caller, turn: Turn, after: int, decision: Decision) -> Reply:
-    """Return what a client gets after its decision.
+    """Return the reply to a client after its decision.
 
     Of several requests asked at once, only the last decision follows the turn, so that a chat shows nothing twice.
     """
@@ -156,16 +182,28 @@ def _reply_after(caller: Caller, turn: Turn, after: int, decision: Decision) -> 
     turn.refresh_from_db(fields=["state"])
     if waiting and turn.state == TurnState.SUSPENDED:
         names = "; ".join(f"“{request.title}”" for request in waiting)
-        return Reply(None, opening=[encode.notice(f"Recorded. The agent is still waiting for: {names}.")])
+        return Reply(
+            None,
+            opening=[
+                encode.notice(f"Recorded. The agent is still waiting for: {names}.")
+            ],
+        )
     if not waiting and not runs.was_last(decision):
-        return Reply(None, opening=[encode.notice("Recorded. The agent continues with the other answer.")])
-    # A sub-agent may go on while others still wait.
+        return Reply(
+            None,
+            opening=[
+                encode.notice("Recorded. The agent continues with the other answer.")
+            ],
+        )
+    # A sub-agent may continue while others still wait.
     return Reply(turn, after, known=frozenset(request.pk for request in waiting))
 
 
-def _run(caller: Caller, run_id: UUID) -> Run:
+def _run(caller: Caller, run_id: UUID) -> AskedCall:
     run = runs.run_for(caller.standing, run_id)
     chat = run.call.turn.top.chat
     if not reaches(caller, chat.public_id, owner=chat.owner_id):
-        raise NotFound(_("Run not found. It may not exist, or you may not have access."))
+        raise NotFound(
+            _("Run not found. It may not exist, or you may not have access.")
+        )
     return run

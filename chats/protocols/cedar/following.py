@@ -12,22 +12,22 @@ from django.utils import timezone
 from approvals.db import pool
 from approvals.live import sse
 from approvals.live.streaming import deferred_response, streamed_response
-from approvals.queries.policy.ballots import progress_of
+from approvals.queries.policy.votes.ballots import progress_of
 from approvals.states import Kind
 from chats import actions, queries
 from chats.engine import streams
 from chats.models import Turn
 from chats.protocols.cedar import encode, runs
 from chats.protocols.cedar.encode import AnswerStream, Payload, Suspension
-from chats.protocols.cedar.runs import Run
+from chats.protocols.cedar.runs import AskedCall
 from chats.states import TurnState
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a client gets: `opening`, then a turn from its events after `after`; without a turn only `opening`.
+    """A reply to a client: `opening`, then a turn from its events after `after`; without a turn only `opening`.
 
-    `known` are ids of pending requests that the client knows already.
+    `known` are ids of pending requests that the client already knows.
     """
 
     turn: Turn | None
@@ -53,7 +53,9 @@ def stream(request: HttpRequest, reply: Reply) -> HttpResponse:
         yield encode.DONE
 
     pieces = sse.with_keep_alive(frames())
-    return streamed_response(request, pieces, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS)
+    return streamed_response(
+        request, pieces, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS
+    )
 
 
 async def _payloads(request: HttpRequest, reply: Reply) -> AsyncIterator[Payload]:
@@ -62,21 +64,24 @@ async def _payloads(request: HttpRequest, reply: Reply) -> AsyncIterator[Payload
         yield payload
     if reply.turn is None:
         return
-    answer, seen = AnswerStream(), reply.after
+    answer = AnswerStream()
+    seen = reply.after
     rest: list[Payload] | None = None
     while rest is None:
         async for number, event in streams.follow(reply.turn.pk, seen):
             seen = number
             for payload in answer.encode(event):
                 yield payload
-        # None means that the turn goes on already, because someone decided at once.
+        # None means that the turn already continues, because someone decided at once.
         rest = await pool.retry(_last_payloads, request, reply, answer)
     for payload in rest:
         yield payload
 
 
-def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> list[Payload] | None:
-    """Return the last payloads of a turn that rests; None if it goes on."""
+def _last_payloads(
+    request: HttpRequest, reply: Reply, answer: AnswerStream
+) -> list[Payload] | None:
+    """Return the last payloads of a turn at rest; None if it continues."""
     assert reply.turn is not None
     turn = Turn.objects.get(pk=reply.turn.pk)
     match turn.state:
@@ -84,7 +89,11 @@ def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> 
             waiting = queries.open_requests(turn)
             if not waiting and actions.resume_turn(turn.pk):
                 return None
-            unseen = [waiting_request for waiting_request in waiting if waiting_request.pk not in reply.known]
+            unseen = [
+                waiting_request
+                for waiting_request in waiting
+                if waiting_request.pk not in reply.known
+            ]
             return suspensions(request, runs.runs_of(unseen))
         case TurnState.QUEUED | TurnState.RUNNING:
             return None
@@ -96,17 +105,25 @@ def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> 
             return []
 
 
-def suspensions(request: HttpRequest, pending: Sequence[Run]) -> list[Payload]:
+def suspensions(request: HttpRequest, pending: Sequence[AskedCall]) -> list[Payload]:
     """Return the `humanInTheLoop` objects of pending runs whose deadline has not passed."""
     now = timezone.now()
     # The sweep expires overdue requests within a second; no one can answer them then.
-    live = [run for run in pending if run.request.deadline_at is None or run.request.deadline_at > now]
+    live = [
+        run
+        for run in pending
+        if run.request.deadline_at is None or run.request.deadline_at > now
+    ]
     progress = progress_of(run.request for run in live)
-    suspended = [_suspension(request, run, progress.get(run.request.pk)) for run in live]
+    suspended = [
+        _suspension(request, run, progress.get(run.request.pk)) for run in live
+    ]
     return [encode.human_in_the_loop(suspension, now=now) for suspension in suspended]
 
 
-def _suspension(request: HttpRequest, run: Run, progress: str | None) -> Suspension:
+def _suspension(
+    request: HttpRequest, run: AskedCall, progress: str | None
+) -> Suspension:
     approval_request = run.request
     return Suspension(
         run_id=str(approval_request.pk),

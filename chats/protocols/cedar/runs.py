@@ -19,13 +19,13 @@ from approvals.states import Status
 from chats.models import Chat, ToolCall
 from chats.states import CEDAR, TURN_SOURCES
 
-#: The number of pending requests that a list holds, the oldest first.
+#: Maximum pending requests in a list, oldest first.
 LISTED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A request, and the tool call that asked it, loaded with its step, turn and chat."""
+class AskedCall:
+    """A request, and its tool call, loaded with its step, turn and chat."""
 
     request: ApprovalRequest
     call: ToolCall
@@ -33,37 +33,53 @@ class Run:
     @property
     def path(self) -> list[str]:
         """The step path of the request; never empty."""
-        return list(self.request.step_path) or [self.request.tool_name or self.request.title]
+        return list(self.request.step_path) or [
+            self.request.tool_name or self.request.title
+        ]
 
     @property
     def text(self) -> str:
-        """What the agent wrote when it asked."""
-        texts = [block["text"].strip() for block in self.call.step.blocks if block.get("type") == "text"]
+        """The agent's text with the request."""
+        texts = [
+            block["text"].strip()
+            for block in self.call.step.blocks
+            if block.get("type") == "text"
+        ]
         return "\n\n".join(filter(None, texts))
 
 
-def run_for(viewer: Standing, request_id: UUID) -> Run:
-    """Return the run of a request. NotFound if it is absent, hidden from this person, or was not asked by a chat."""
+def run_for(viewer: Standing, request_id: UUID) -> AskedCall:
+    """Return the run of a request. Raise NotFound if it is absent, hidden from this person, or not from a chat."""
     runs = runs_of([get_request_for(viewer, request_id)])
     if not runs:
-        raise NotFound(_("Run not found. It may not exist, or you may not have access."))
+        raise NotFound(
+            _("Run not found. It may not exist, or you may not have access.")
+        )
     return runs[0]
 
 
-def runs_of(requests: Sequence[ApprovalRequest]) -> list[Run]:
-    """Return the runs of those requests that chats asked, in the given order."""
+def runs_of(requests: Sequence[ApprovalRequest]) -> list[AskedCall]:
+    """Return the runs of those requests that chats made, in the given order."""
     of_requests = Q(approval__in=requests) | Q(recovery__in=requests)
     # Of several calls with one request, the first wins: the others are copies in branches.
     calls = ToolCall.objects.filter(of_requests).order_by("-id")
     calls = calls.select_related("step", "turn__chat__owner", "turn__root__chat__owner")
-    by_request = {pk: call for call in calls for pk in (call.approval_id, call.recovery_id)}
-    return [Run(request, by_request[request.pk]) for request in requests if request.pk in by_request]
+    by_request = {
+        pk: call for call in calls for pk in (call.approval_id, call.recovery_id)
+    }
+    return [
+        AskedCall(request, by_request[request.pk])
+        for request in requests
+        if request.pk in by_request
+    ]
 
 
-def pending_runs(owner: Standing, *, thread: str = "") -> list[Run]:
-    """Return the pending runs of the owner's chat with that id; without one, of all turns that Cedar-OS started."""
+def pending_runs(owner: Standing, *, thread: str = "") -> list[AskedCall]:
+    """Return the pending runs of the owner's chat with that id; without one, of all turns started by Cedar-OS."""
     pending = ApprovalRequest.objects.select_related("workflow").filter(
-        status=Status.PENDING, workflow__owner=owner.pk, workflow__source__in=TURN_SOURCES if thread else {CEDAR}
+        status=Status.PENDING,
+        workflow__owner=owner.pk,
+        workflow__source__in=TURN_SOURCES if thread else {CEDAR},
     )
     if thread:
         pending = pending.filter(workflow__thread_id=thread)
@@ -76,21 +92,27 @@ def may_follow(viewer: Standing, chat: Chat) -> bool:
 
 
 def still_pending(decision: Decision) -> list[ApprovalRequest]:
-    """Return the pending requests that the workflow asked before this decision."""
-    return [request for request in _siblings(decision) if request.status == Status.PENDING]
+    """Return the pending requests that the workflow made before this decision."""
+    return [
+        request for request in _siblings(decision) if request.status == Status.PENDING
+    ]
 
 
 def was_last(decision: Decision) -> bool:
     """Return whether this decision was the last one for which the workflow waited.
 
-    Read from the audit log: the entries of a workflow are written under its lock, in the order of the commits, so of several
-    simultaneous decisions exactly one is the last.
+    Read from the audit log: the entries of a workflow are written under its lock, in commit order, so of several simultaneous
+    decisions exactly one is the last.
     """
     siblings = [request.pk for request in _siblings(decision)]
-    ends = AuditEntry.objects.filter(request_id__in=siblings, event__in=VERDICTS).order_by("-pk")
+    ends = AuditEntry.objects.filter(
+        request_id__in=siblings, event__in=VERDICTS
+    ).order_by("-pk")
     return ends.values_list("request_id", flat=True).first() == decision.request_id
 
 
 def _siblings(decision: Decision) -> Iterable[ApprovalRequest]:
     # Leave out requests of the next pause, which may exist already.
-    return decision.request.workflow.requests.filter(created_at__lte=decision.decided_at)
+    return decision.request.workflow.requests.filter(
+        created_at__lte=decision.decided_at
+    )

@@ -1,4 +1,4 @@
-"""Claude, through the Anthropic SDK: what it is asked (`request`), its answer (`stream`), and what may fail (`errors`).
+"""Claude, through the Anthropic SDK: the request (`request`), the answer (`stream`), and failures (`errors`).
 
 Nothing outside this package imports the SDK, which is slow to load.
 """

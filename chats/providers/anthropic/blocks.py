@@ -1,20 +1,20 @@
-"""Blocks of stored messages: whose they are, and which uses of the API's own tools and of MCP servers can be sent back. Pure."""
+"""Blocks of stored messages: their origin, and which uses of the API's own tools and of MCP servers can be sent back. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import Any
 
+from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.provider import ModelMessage
 from chats.agent.server_tools import CODE
 
 NAME = "anthropic"
-Block = dict[str, Any]
+Block = JsonDict
 
 MCP_USE = "mcp_tool_use"
 USES = frozenset({"server_tool_use", MCP_USE})
-#: Before the name of an MCP server, whose tools are declared together.
+#: Prefix of the name of an MCP server, whose tools are declared together.
 _MCP = "mcp:"
 
 
@@ -24,17 +24,23 @@ def is_own(message: ModelMessage, model: str) -> bool:
 
 
 def begins_turn(message: ModelMessage) -> bool:
-    """Return whether a conversation may begin with this message: one of a person, and no results of calls before it."""
-    return message.role == "user" and all(block.get("type") != "tool_result" for block in message.content)
+    """Return whether a conversation may begin with this message: a person's, without results of earlier calls."""
+    return message.role == "user" and all(
+        block.get("type") != "tool_result" for block in message.content
+    )
 
 
-def declared_names(tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """Return what the tools of a request declare, as `declared_name` returns it for their uses."""
-    servers = {f"{_MCP}{tool['mcp_server_name']}" for tool in tools if "mcp_server_name" in tool}
+def declared_names(tools: Sequence[JsonMapping]) -> frozenset[str]:
+    """Return the names declared by the tools of a request, in the form of `declared_name` for their uses."""
+    servers = {
+        f"{_MCP}{tool['mcp_server_name']}"
+        for tool in tools
+        if "mcp_server_name" in tool
+    }
     return frozenset({str(tool.get("name")) for tool in tools} | servers)
 
 
-def declared_name(use: Mapping[str, Any]) -> str:
+def declared_name(use: JsonMapping) -> str:
     """Return the name under which a used tool of the API is declared; the one for code is used by three names."""
     if use.get("type") == MCP_USE:
         return f"{_MCP}{use.get('server_name')}"
@@ -42,13 +48,13 @@ def declared_name(use: Mapping[str, Any]) -> str:
     return CODE if name.endswith(CODE) else name
 
 
-def declares_server(declared: frozenset[str], listing: Mapping[str, Any]) -> bool:
-    """Return whether the MCP server of a list of tools is among the declared ones; the API refuses the list of another."""
+def declares_server(declared: frozenset[str], listing: JsonMapping) -> bool:
+    """Return whether the MCP server of a list of tools is among the declared ones; the API refuses other lists."""
     return f"{_MCP}{listing.get('mcp_server_name')}" in declared
 
 
-def used_id(block: Mapping[str, Any]) -> str:
-    """Return the id of a use of a tool that the API runs, or of a result of one; "" for any other block."""
+def used_id(block: JsonMapping) -> str:
+    """Return the id in a use of an API tool, or in the result of one; "" for any other block."""
     kind = str(block.get("type"))
     if kind in USES:
         return str(block.get("id") or "")
@@ -56,25 +62,35 @@ def used_id(block: Mapping[str, Any]) -> str:
 
 
 def sendable_ids(
-    messages: Sequence[ModelMessage], place: int, model: str, declared: frozenset[str], *, in_container: bool
+    messages: Sequence[ModelMessage],
+    place: int,
+    model: str,
+    declared: frozenset[str],
+    *,
+    in_container: bool,
 ) -> frozenset[str]:
-    """Return the ids of the API's tools that were used and have a result, in the turn of the model around this message.
+    """Return the ids of the API's tool uses with a result, in the model's turn around this message.
 
-    The API runs what waits at the end of the last answer when it is sent back: the last use of a paused answer, and those
+    When the last answer is sent back, the API runs the uses pending at its end: the last use of a paused answer, and those
     beside calls of our tools, whose results come first. It refuses that without the tool, and for code without the container,
-    which may be gone. It knows what an MCP server was used for only as long as the server is declared.
+    which may be gone. It recognizes uses of an MCP server only while the server is declared.
     """
-    begin, end = place, place + 1
+    begin = place
+    end = place + 1
     while begin > 0 and _goes_on(messages[begin - 1]):
         begin -= 1
     while end < len(messages) and _goes_on(messages[end]):
         end += 1
-    answers = [message.content for message in messages[begin:end] if is_own(message, model)]
+    answers = [
+        message.content for message in messages[begin:end] if is_own(message, model)
+    ]
     used: set[str] = set()
     paired: set[str] = set()
     for block in chain.from_iterable(answers):
         call_id = used_id(block)
-        if block.get("type") == "server_tool_use" or (block.get("type") in USES and declared_name(block) in declared):
+        if block.get("type") == "server_tool_use" or (
+            block.get("type") in USES and declared_name(block) in declared
+        ):
             used.add(call_id)
         elif call_id in used:
             paired.add(call_id)
@@ -88,4 +104,6 @@ def sendable_ids(
 
 def _goes_on(message: ModelMessage) -> bool:
     """Return whether a message belongs to a turn of the model: an answer, or results of our tools for it."""
-    return message.role == "assistant" or all(block.get("type") == "tool_result" for block in message.content)
+    return message.role == "assistant" or all(
+        block.get("type") == "tool_result" for block in message.content
+    )

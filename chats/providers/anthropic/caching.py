@@ -1,19 +1,18 @@
-"""Where a prompt is marked for Anthropic's cache. Pure.
+"""Cache marks for Anthropic's prompt cache. Pure.
 
-A mark stores the prompt up to it, and finds what was stored at most 20 blocks before it. That is kept for five minutes after its
-last use, or for an hour at a higher price. One step of an agent may add a hundred blocks. So the ends of earlier requests are
-marked again, where the API finds what they have stored at once, and the end of this one
+A mark stores the prompt up to it, and finds prompts stored at most 20 blocks before it. They are kept for five minutes after
+their last use, or for an hour at a higher price. One step of an agent may add a hundred blocks. So the ends of earlier requests
+are marked again, where the API finds their stored prompts at once, and also the end of this one
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from approvals.json_types import JsonDict
 from chats.providers.anthropic.history import THOUGHTS
 
-#: The mark for each number of minutes that an agent may ask for.
-MARKS: dict[int, dict[str, Any]] = {
+#: The mark for each number of minutes that an agent may choose.
+MARKS: dict[int, JsonDict] = {
     5: {"cache_control": {"type": "ephemeral"}},
     60: {"cache_control": {"type": "ephemeral", "ttl": "1h"}},
 }
@@ -21,8 +20,8 @@ MARKS: dict[int, dict[str, Any]] = {
 MARKS_IN_MESSAGES = 3
 
 
-def marked_for_cache(arguments: dict[str, Any], minutes: int) -> dict[str, Any]:
-    """Return the arguments of a request with its marks; the given ones stay as they are."""
+def marked_for_cache(arguments: JsonDict, minutes: int) -> JsonDict:
+    """Return the arguments of a request with its marks; the given ones stay unchanged."""
     mark = MARKS.get(minutes)
     if mark is None:
         return arguments
@@ -34,12 +33,14 @@ def marked_for_cache(arguments: dict[str, Any], minutes: int) -> dict[str, Any]:
     marked["messages"] = messages = list(arguments["messages"])
     for place in _ends(messages)[-MARKS_IN_MESSAGES:]:
         message = messages[place]
-        messages[place] = message | {"content": [*message["content"][:-1], message["content"][-1] | mark]}
+        messages[place] = message | {
+            "content": [*message["content"][:-1], message["content"][-1] | mark]
+        }
     return marked
 
 
-def _ends(messages: list[dict[str, Any]]) -> list[int]:
-    """Return the places of the messages with which a request ended: those before an answer, and the last."""
+def _ends(messages: list[JsonDict]) -> list[int]:
+    """Return the indexes of the messages that ended a request: those before an answer, and the last."""
     after = [message["role"] for message in messages[1:]] + ["assistant"]
     return [
         place

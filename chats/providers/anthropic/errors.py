@@ -1,13 +1,13 @@
-"""Anthropic's errors: which can be retried, after how long, and what people are shown."""
+"""Anthropic's errors: whether and when to retry, and messages for people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import anthropic
 from django.utils.translation import gettext as _
 
+from approvals.json_types import JsonDict
 from chats.agent.provider import ModelRequest
 from chats.agent.server_tools import CODE
 from chats.providers import retries
@@ -49,13 +49,17 @@ def _api_message(error: Exception) -> str:
     return message if isinstance(message, str) else str(error)
 
 
-def unsupported_feature(error: Exception, arguments: dict[str, Any]) -> str:
+def unsupported_feature(error: Exception, arguments: JsonDict) -> str:
     """Return the part of the request that this model refused and that can be left out; "" for any other error.
 
     One of the values of `request_arguments(without=)`. Thoughts are also refused after the history or the account changed.
     """
     message = _api_message(error).lower()
-    if _status(error) in {400, 404} and "container" in message and _uses_container(arguments):
+    if (
+        _status(error) in {400, 404}
+        and "container" in message
+        and _uses_container(arguments)
+    ):
         return "container"
     if _status(error) != 400:
         return ""
@@ -68,18 +72,40 @@ def unsupported_feature(error: Exception, arguments: dict[str, Any]) -> str:
         return "compaction"
     if "effort" in arguments.get("output_config", {}) and "effort" in message:
         return "effort"
-    if "thinking" in arguments and "thinking" in message and not message.startswith("messages"):
+    if (
+        "thinking" in arguments
+        and "thinking" in message
+        and not message.startswith("messages")
+    ):
         return str(arguments["thinking"]["type"])
-    has_thoughts = any(block["type"] in THOUGHTS for sent in arguments["messages"] for block in sent["content"])
-    about_thoughts = any(word in message for word in ("thinking", "signature", "block is bound"))
+    has_thoughts = any(
+        block["type"] in THOUGHTS
+        for sent in arguments["messages"]
+        for block in sent["content"]
+    )
+    about_thoughts = any(
+        word in message for word in ("thinking", "signature", "block is bound")
+    )
     return "thoughts" if has_thoughts and about_thoughts else ""
 
 
-def _uses_container(arguments: dict[str, Any]) -> bool:
+def _uses_container(arguments: JsonDict) -> bool:
     """Return whether a request names a container, or ends with code that waits to be run in one."""
-    results = {used_id(block) for sent in arguments["messages"] for block in sent["content"] if not block.get("id")}
-    uses = (block for sent in arguments["messages"] for block in sent["content"] if block["type"] in USES)
-    waits = any(declared_name(use) == CODE and used_id(use) not in results for use in uses)
+    results = {
+        used_id(block)
+        for sent in arguments["messages"]
+        for block in sent["content"]
+        if not block.get("id")
+    }
+    uses = (
+        block
+        for sent in arguments["messages"]
+        for block in sent["content"]
+        if block["type"] in USES
+    )
+    waits = any(
+        declared_name(use) == CODE and used_id(use) not in results for use in uses
+    )
     return waits or "container" in arguments.get("extra_body", {})
 
 
@@ -91,68 +117,91 @@ def about_files(error: Exception, request: ModelRequest) -> bool:
 def is_too_long(error: Exception) -> bool:
     """Return whether the conversation is longer than the model can read."""
     message = _api_message(error)
-    return _status(error) == 413 or (_status(error) == 400 and ("too long" in message or "context limit" in message))
+    return _status(error) == 413 or (
+        _status(error) == 400 and ("too long" in message or "context limit" in message)
+    )
 
 
 def is_temporary(error: Exception) -> bool:
-    """Return whether the same request may well succeed a moment later."""
+    """Return whether the same request may succeed a moment later."""
     return retries.is_temporary(_status(error))
 
 
 def retry_after(error: Exception) -> float | None:
-    """Return the seconds that the response asks to wait; None if it does not say."""
+    """Return the wait requested by the response, in seconds; None if there is none."""
     if not isinstance(error, anthropic.APIStatusError):
         return None
     return retries.retry_after(error.response.headers.get("retry-after", ""))
 
 
 def request_id_of(error: Exception, secrets: Sequence[str]) -> str:
-    """Return the id that the API gave to the request; "" without one."""
-    header = error.response.headers.get(REQUEST_ID) if isinstance(error, anthropic.APIStatusError) else None
+    """Return the API's id of the request; "" without one."""
+    header = (
+        error.response.headers.get(REQUEST_ID)
+        if isinstance(error, anthropic.APIStatusError)
+        else None
+    )
     return scrub_ids(secrets, id=header).get("id", "")
 
 
 def error_for_the_log(error: Exception, secrets: Sequence[str]) -> str:
-    """Return what is logged of an error: its kind, what the API said and the id of the request, without secrets."""
-    parts = (type(error).__name__, scrub(_api_message(error), secrets), request_id_of(error, secrets))
+    """Return a log message for an error: its type, the API's message and the request's id, without secrets."""
+    parts = (
+        type(error).__name__,
+        scrub(_api_message(error), secrets),
+        request_id_of(error, secrets),
+    )
     return " ".join(filter(None, parts))
 
 
 def _is_from_a_proxy(error: Exception) -> bool:
-    """Return whether someone between here and the API has answered: its own errors are JSON objects."""
-    return isinstance(error, anthropic.APIStatusError) and not isinstance(error.body, dict)
+    """Return whether something between here and the API has responded: the API's own errors are JSON objects."""
+    return isinstance(error, anthropic.APIStatusError) and not isinstance(
+        error.body, dict
+    )
 
 
 def error_for_people(error: Exception, model: str, secrets: Sequence[str] = ()) -> str:
-    """Return what went wrong and what a person can do about it; `secrets` are not repeated."""
-    status, message = _status(error), _api_message(error)
+    """Return a message about the problem with instructions for a person; `secrets` are not repeated."""
+    status = _status(error)
+    message = _api_message(error)
     later = retries.later(retry_after(error))
     if isinstance(error, anthropic.APIConnectionError):
-        return _("Claude cannot be reached. Check the server's network, then send your message again.")
+        return _(
+            "Claude cannot be reached. Check the server's network, then send your message again."
+        )
     if isinstance(error, Silent):
         return _("Claude did not begin to answer in time. Send your message again.")
     if not status:
-        return _("The model's answer ended before it was complete. Send your message again.")
+        return _(
+            "The model's answer ended before it was complete. Send your message again."
+        )
     if retries.is_redirect(status):
         return retries.words_of_redirect(status, "ANTHROPIC_BASE_URL")
     if 400 <= status < 500 and _is_from_a_proxy(error):
-        proxy = _("Something between this server and Claude answered with status %(status)d. Check ANTHROPIC_BASE_URL.")
+        proxy = _(
+            "Something between this server and Claude answered with status %(status)d. Check ANTHROPIC_BASE_URL."
+        )
         return proxy % {"status": status}
     if status == 401:
         return _("Claude rejected the API key. Check ANTHROPIC_API_KEY.")
     if status == 402 or "credit balance" in message:
-        return _("The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again.")
+        return _(
+            "The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again."
+        )
     if status == 403:
         no_access = _(
             "The API key does not have access to the model %(model)s. Check ANTHROPIC_API_KEY and HITL_MODEL."
         )
         return no_access % {"model": model}
     if status == 404 and "file" in message.lower():
-        return _("Claude cannot find a file of this agent: %(said)s Upload it again, and change the agent's files.") % {
-            "said": scrub(message, secrets)
-        }
+        return _(
+            "Claude cannot find a file of this agent: %(said)s Upload it again, and change the agent's files."
+        ) % {"said": scrub(message, secrets)}
     if status == 404:
-        return _("No model is named %(model)s. Check HITL_MODEL, or the agent's model.") % {"model": model}
+        return _(
+            "No model is named %(model)s. Check HITL_MODEL, or the agent's model."
+        ) % {"model": model}
     if is_too_long(error):
         return _("This chat is too long for the model. Start a new chat.")
     if status == 429:
@@ -160,5 +209,7 @@ def error_for_people(error: Exception, model: str, secrets: Sequence[str] = ()) 
     if status == 529:
         return _("Claude is overloaded right now. %(later)s") % {"later": later}
     if 400 <= status < 500:
-        return _("Claude did not accept the request: %(said)s") % {"said": scrub(message, secrets)}
+        return _("Claude did not accept the request: %(said)s") % {
+            "said": scrub(message, secrets)
+        }
     return _("Claude has a problem right now. %(later)s") % {"later": later}

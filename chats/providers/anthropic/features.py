@@ -1,13 +1,13 @@
-"""Arguments for what the API does besides answering: MCP servers, fallbacks, uploaded files, a container, and those of `extra`.
+"""Arguments for additional API features: MCP servers, fallbacks, uploaded files, a container, and those of `extra`.
 
-Pure. They go around the SDK's types, which know them as beta features only (https://platform.claude.com/docs/en/api/messages).
+Pure. They bypass the SDK's types, which know them only as beta features (https://platform.claude.com/docs/en/api/messages).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
+from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.agent import Agent
 from chats.agent.extra import BETAS
 from chats.agent.mcp_servers import McpServer
@@ -15,13 +15,16 @@ from chats.agent.provider import ModelRequest
 from chats.agent.server_tools import CODE
 from chats.agent.uploads import UploadedFile
 from chats.providers.anthropic.blocks import begins_turn, is_own
-from chats.providers.anthropic.history import FALLBACK, History
+from chats.providers.anthropic.history import FALLBACK, RequestMessages
 
-MCP_BETA, FALLBACK_BETA = "mcp-client-2025-11-20", "server-side-fallback-2026-07-01"
+MCP_BETA = "mcp-client-2025-11-20"
+FALLBACK_BETA = "server-side-fallback-2026-07-01"
 
 
-def feature_arguments(agent: Agent, history: History, container: str) -> tuple[dict[str, Any], list[str]]:
-    """Return these arguments for one request, and the names of the beta features that they need."""
+def feature_arguments(
+    agent: Agent, history: RequestMessages, container: str
+) -> tuple[JsonDict, list[str]]:
+    """Return these arguments for one request, and the names of the required beta features."""
     arguments = {name: value for name, value in agent.extra.items() if name != BETAS}
     betas = list(agent.extra.get(BETAS, ()))
     if agent.mcp_servers:
@@ -29,9 +32,15 @@ def feature_arguments(agent: Agent, history: History, container: str) -> tuple[d
         betas.append(MCP_BETA)
     if agent.fallbacks:
         by_default = agent.fallbacks == "default"
-        arguments["fallbacks"] = "default" if by_default else [{"model": model} for model in agent.fallbacks]
-    # Without the feature, the API does not know the block that an earlier fallback has left.
-    if agent.fallbacks or any(block["type"] == FALLBACK for each in history.messages for block in each["content"]):
+        arguments["fallbacks"] = (
+            "default" if by_default else [{"model": model} for model in agent.fallbacks]
+        )
+    # Without the feature, the API does not know the block left by an earlier fallback.
+    if agent.fallbacks or any(
+        block["type"] == FALLBACK
+        for each in history.messages
+        for block in each["content"]
+    ):
         betas.append(FALLBACK_BETA)
     if container:
         arguments["container"] = container
@@ -40,7 +49,9 @@ def feature_arguments(agent: Agent, history: History, container: str) -> tuple[d
 
 def container(request: ModelRequest, model: str, without: Collection[str]) -> str:
     """Return the container in which code has run in this turn; "" if there is none, or if the API refused it."""
-    if "container" in without or all(tool.name != CODE for tool in request.agent.server_tools):
+    if "container" in without or all(
+        tool.name != CODE for tool in request.agent.server_tools
+    ):
         return ""
     for message in reversed(request.messages):
         if begins_turn(message):
@@ -50,25 +61,29 @@ def container(request: ModelRequest, model: str, without: Collection[str]) -> st
     return ""
 
 
-def secrets_in(arguments: Mapping[str, Any]) -> list[str]:
+def secrets_in(arguments: JsonMapping) -> list[str]:
     """Return the tokens of MCP servers in the arguments of a request."""
     servers = arguments.get("extra_body", {}).get("mcp_servers", ())
-    return [server["authorization_token"] for server in servers if "authorization_token" in server]
+    return [
+        server["authorization_token"]
+        for server in servers
+        if "authorization_token" in server
+    ]
 
 
-def file_blocks(agent: Agent) -> list[dict[str, Any]]:
+def file_blocks(agent: Agent) -> list[JsonDict]:
     """Return the blocks with the agent's files, with which each of its chats begins."""
     return [_file_block(file) for file in agent.files]
 
 
-def _file_block(file: UploadedFile) -> dict[str, Any]:
+def _file_block(file: UploadedFile) -> JsonDict:
     if file.use == "container":
         return {"type": "container_upload", "file_id": file.file_id}
     block = {"type": file.use, "source": {"type": "file", "file_id": file.file_id}}
     return block | ({"title": file.title} if file.title else {})
 
 
-def _mcp_server(server: McpServer) -> dict[str, Any]:
+def _mcp_server(server: McpServer) -> JsonDict:
     arguments = {"type": "url", "url": server.url, "name": server.name}
     token = server.secret
     return arguments | ({"authorization_token": token} if token else {})

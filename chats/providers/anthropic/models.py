@@ -1,7 +1,7 @@
-"""What each Claude model takes: thinking, effort, temperature, forced tools, and how much it reads.
+"""Features of each Claude model: thinking, effort, temperature, forced tools, and window size.
 
 The facts come from Anthropic's pages "Models overview", "Thinking", "Effort" and "What's new in ..." (platform.claude.com/docs,
-November 2026). A model that is not listed is asked by the newest rules, or by what the API's list of models says of it.
+November 2026). A model that is not listed gets the newest rules, or those in the API's list of models.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from approvals.json_types import JsonMapping
+
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 FOUR_EFFORTS = ("low", "medium", "high", "max")
 THREE_EFFORTS = ("low", "medium", "high")
@@ -18,11 +20,11 @@ THREE_EFFORTS = ("low", "medium", "high")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Takes:
-    """What a model takes; the defaults are the rules of the newest models.
+    """The features of a model; the defaults are those of the newest models.
 
-    `budget` is thinking with a number of tokens ("enabled"), `structured` an answer by a JSON Schema, `compaction`
-    that the API can replace a long history by a summary, `server_tools` are the tools that it can run, `typed_tools` that it
-    knows others by heart and can search for deferred ones, and `window` is the longest prompt in tokens.
+    `budget` is thinking with a number of tokens ("enabled"), `structured` an answer by a JSON Schema, `compaction` the summary
+    of a long history by the API, `server_tools` are the tools that it can run, `typed_tools` means built-in tools and the search
+    for deferred tools, and `window` is the longest prompt in tokens.
     """
 
     adaptive: bool = True
@@ -56,7 +58,7 @@ FOUR_FIVE = Takes(
 FOUR = replace(FOUR_FIVE, structured=False, server_tools=("web_search", "web_fetch"))
 OLDEST = replace(FOUR, budget=False, server_tools=(), typed_tools=False)
 
-#: By model line and version, the newest first: a version takes what the first one says that is not newer.
+#: By model line and version, newest first: a version gets the first entry that is not newer.
 _VERSIONS: tuple[tuple[str, tuple[int, int], Takes], ...] = (
     ("fable|mythos", (5, 1), NEWEST),
     ("fable|mythos", (5, 0), FIVE),
@@ -76,7 +78,7 @@ _NAME = re.compile(
 
 
 def known(model: str) -> Takes | None:
-    """Return what a model takes, by its name; None if it is not listed."""
+    """Return a model's features by its name; None if it is not listed."""
     match = _NAME.search(model)
     if match is None:
         return None
@@ -91,12 +93,12 @@ def known(model: str) -> Takes | None:
 
 
 def takes(model: str) -> Takes:
-    """Return what a model takes, by its name; the newest rules if it is not listed."""
+    """Return a model's features by its name; the newest ones if it is not listed."""
     return known(model) or NEWEST
 
 
-def from_capabilities(info: Mapping[str, Any]) -> Takes:
-    """Return what a model takes by the answer of the API's list of models. It does not mention temperature or forced tools."""
+def from_capabilities(info: JsonMapping) -> Takes:
+    """Return a model's features from the API's list of models, which does not mention temperature or forced tools."""
     capabilities = info.get("capabilities") or {}
     types = _member(capabilities, "thinking", "types")
     effort = _member(capabilities, "effort")
@@ -106,18 +108,20 @@ def from_capabilities(info: Mapping[str, Any]) -> Takes:
     return Takes(
         adaptive=_supported(types, "adaptive") if types else NEWEST.adaptive,
         budget=_supported(types, "enabled"),
-        efforts=tuple(name for name in EFFORTS if _supported(effort, name)) if effort else NEWEST.efforts,
+        efforts=tuple(name for name in EFFORTS if _supported(effort, name))
+        if effort
+        else NEWEST.efforts,
         structured=not structured or structured.get("supported") is True,
         compaction=_supported(context, "compact_20260112"),
         window=window if isinstance(window, int) and window > 0 else NEWEST.window,
     )
 
 
-def _member(value: Any, *names: str) -> Mapping[str, Any]:
+def _member(value: Any, *names: str) -> JsonMapping:
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else {}
 
 
-def _supported(value: Mapping[str, Any], name: str) -> bool:
+def _supported(value: JsonMapping, name: str) -> bool:
     return _member(value, name).get("supported") is True

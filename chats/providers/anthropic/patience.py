@@ -1,4 +1,4 @@
-"""How long an answer is waited for, and what readers are told meanwhile."""
+"""Time limits for an answer, and notices to readers during the wait."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ from chats.providers.anthropic.stream import StreamBroken, StreamedAnswer
 logger = logging.getLogger(__name__)
 
 ATTEMPTS = 4
-#: Seconds: how long all tries may take before the first output, and after which silence readers are told of it.
-PATIENCE, NOTICE = 120.0, 5.0
+#: Seconds: the limit of all tries before the first output, and the silence after which readers are notified.
+PATIENCE = 120.0
+NOTICE = 5.0
 
 
 class Silent(Exception):
-    """The API has not said anything in the time that one try may take."""
+    """The API has sent nothing within the time of one try."""
 
 
-class Reading:
+class PendingResponse:
     """One request and its answer, read by a task of its own, so that waiting for it can be interrupted.
 
-    `ask` sends the request. `failure` says how it ended, if the answer is not complete.
+    `ask` sends the request. `failure` is the error, if the answer is not complete.
     """
 
-    def __init__(self, ask: Callable[[], Awaitable[anthropic.AsyncStream[Any]]]) -> None:
+    def __init__(
+        self, ask: Callable[[], Awaitable[anthropic.AsyncStream[Any]]]
+    ) -> None:
         self.failure: Exception = StreamBroken()
         self.heard = False
-        # Of one event, so that nothing is read faster than it is used.
+        # Size one, so that nothing is read faster than it is used.
         self._events: asyncio.Queue[Any] = asyncio.Queue(1)
         self._task = asyncio.create_task(self._read(ask))
 
     async def next(self, seconds: float) -> Any:
-        """Return the next raw event. TimeoutError, StopAsyncIteration at the end."""
+        """Return the next raw event. Raise TimeoutError, or StopAsyncIteration at the end."""
         async with asyncio.timeout(seconds):
             raw = await self._events.get()
         if raw is self:
@@ -49,12 +52,14 @@ class Reading:
         return raw
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._task.cancel()
         # This does not raise the cancellation of the task. That of the caller has to reach the caller.
         await asyncio.wait({self._task})
 
-    async def _read(self, ask: Callable[[], Awaitable[anthropic.AsyncStream[Any]]]) -> None:
+    async def _read(
+        self, ask: Callable[[], Awaitable[anthropic.AsyncStream[Any]]]
+    ) -> None:
         try:
             async with await ask() as events:
                 async for event in events:
@@ -62,9 +67,11 @@ class Reading:
         except (anthropic.AnthropicError, httpx2.RequestError) as error:
             self.failure = error
         except Exception as error:
-            # The SDK raises anything about events that are no JSON, and lets errors of the connection through. Whatever it
-            # is, the end has to be told, or else it would be waited for. What the error says may be the upstream's.
-            logger.warning("Reading an answer of Claude failed with %s", type(error).__name__)
+            # The SDK raises various errors for events that are not JSON, and passes on connection errors. In any case, the end
+            # has to be reported, or the reader would wait for it. The error's message may be the upstream's.
+            logger.warning(
+                "Reading an answer of Claude failed with %s", type(error).__name__
+            )
             self.failure = StreamBroken()
         await self._events.put(self)
 
@@ -85,7 +92,7 @@ class Patience:
 
     @property
     def left(self) -> float:
-        """The seconds that are left until the first output."""
+        """The seconds left until the first output."""
         return self._began + self._patience - self._now()
 
     @property
@@ -94,12 +101,12 @@ class Patience:
 
     @property
     def _try_left(self) -> float:
-        """The seconds in which this try has to say something. A later try gets more, in case that the first got too few."""
+        """The seconds in which this try has to produce something. A later try gets more, in case the first got too few."""
         share = self.attempt / sum(range(1, ATTEMPTS + 1))
         return self._tried + self._patience * share - self._now()
 
     def next_try(self) -> ModelSilent:
-        """Begin the next try; return what readers are told."""
+        """Begin the next try; return the notice for readers."""
         self.attempt += 1
         self._tried = self._now()
         return self._silence()
@@ -107,8 +114,10 @@ class Patience:
     def _silence(self) -> ModelSilent:
         return ModelSilent(self.attempt, ATTEMPTS, round(self._now() - self._began))
 
-    async def follow(self, reading: Reading, answer: StreamedAnswer) -> AsyncGenerator[Event, None]:
-        """Yield what an answer gives to show, and before it how long nothing has come. ProviderError after too long."""
+    async def follow(
+        self, reading: PendingResponse, answer: StreamedAnswer
+    ) -> AsyncGenerator[Event, None]:
+        """Yield an answer's events for display, and before them notices of silence. Raise ProviderError after too long."""
         while True:
             limits = [self._ends - self._now()]
             if not answer.begun:
@@ -135,6 +144,12 @@ class Patience:
 
     def _refuse_to_wait(self, answer: StreamedAnswer) -> None:
         if self._now() >= self._ends:
-            raise ProviderError(_("Claude's answer took too long and was cut off. Ask for less at a time.")) from None
+            raise ProviderError(
+                _(
+                    "Claude's answer took too long and was cut off. Ask for less at a time."
+                )
+            ) from None
         if not answer.begun and self.left <= 0:
-            raise ProviderError(_("Claude did not begin to answer in time. Send your message again.")) from None
+            raise ProviderError(
+                _("Claude did not begin to answer in time. Send your message again.")
+            ) from None

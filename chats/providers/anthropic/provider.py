@@ -1,7 +1,7 @@
 """The provider that asks Claude, retries, and reads the streamed answer.
 
-Observed of the SDK: a connection that closes early raises nothing and leaves no stop reason, or raises the transport's own
-error; an `error` event inside a stream is an APIStatusError with status 200.
+Observed behavior of the SDK: a connection that closes early raises nothing and leaves no stop reason, or raises the transport's
+own error; an `error` event inside a stream is an APIStatusError with status 200.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
+from dataclasses import replace
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import anthropic
 from django.utils.translation import gettext as _
 
+from approvals.json_types import JsonDict
 from chats.agent.agent import Agent
 from chats.agent.events import Event
 from chats.agent.provider import ModelRequest, ProviderError
@@ -35,20 +36,28 @@ from chats.providers.anthropic.errors import (
 )
 from chats.providers.anthropic.features import secrets_in
 from chats.providers.anthropic.history import later_beginning
-from chats.providers.anthropic.patience import ATTEMPTS, PATIENCE, Patience, Reading
+from chats.providers.anthropic.patience import (
+    ATTEMPTS,
+    PATIENCE,
+    Patience,
+    PendingResponse,
+)
 from chats.providers.anthropic.problems import problems_of
 from chats.providers.anthropic.request import NAME, Payload, request_arguments
 from chats.providers.anthropic.stream import StreamedAnswer
 from chats.providers.building import build
+from chats.providers.clients import Clients, trusted
 from chats.providers.files import details_of_files, with_fewer_files
+from chats.providers.sent_requests import SentRequest
 
 logger = logging.getLogger(__name__)
 
-#: Seconds. Where the API asks for a longer wait than this, the provider gives up.
+#: Seconds. If the API asks for a longer wait than this, the provider gives up.
 LONGEST_WAIT = 30.0
 #: Seconds: how long a stream may be silent, and how long one answer may take in all.
-SILENCE, LONGEST_ANSWER = 120.0, 1800.0
-#: Seconds to wait for what the API says of a model.
+SILENCE = 120.0
+LONGEST_ANSWER = 1800.0
+#: Seconds to wait for the API's information about a model.
 LOOK_UP = 5.0
 
 
@@ -56,7 +65,7 @@ class AnthropicProvider:
     """Asks `model`, unless the agent names its own. Raises ProviderError at once if there is no key.
 
     An empty `base_url` means ANTHROPIC_BASE_URL, or else Anthropic's own; `longest` limits one answer, and `patience` the wait
-    for its first words, in seconds.
+    for its first output, in seconds.
     """
 
     name = NAME
@@ -72,127 +81,192 @@ class AnthropicProvider:
     ) -> None:
         if not api_key:
             raise ProviderError(
-                _("No API key for Claude is configured. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.")
+                _(
+                    "No API key for Claude is configured. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted."
+                )
             )
         if not api_key.isascii():
-            raise ProviderError(_("ANTHROPIC_API_KEY contains invalid characters. Copy it again."))
+            raise ProviderError(
+                _("ANTHROPIC_API_KEY contains invalid characters. Copy it again.")
+            )
         self.model = model
-        self._api_key, self._base_url, self._longest, self._patience = api_key, base_url or None, longest, patience
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[anthropic.AsyncAnthropic, Any]]
-        self._clients = WeakKeyDictionary()
+        self._api_key = api_key
+        self._base_url = base_url or None
+        self._longest = longest
+        self._patience = patience
+        self._clients = Clients(self._connect)
         #: The features that each model was found not to support, so that later requests leave them out.
         self._unsupported: defaultdict[str, set[str]] = defaultdict(set)
-        #: What models take that are not listed.
+        #: The features of models that are not listed.
         self._looked_up: dict[str, models.Takes] = {}
 
     def problems(self, agent: Agent) -> list[str]:
-        """Return what Claude would refuse or ignore of an agent, for `manage.py check`."""
+        """Return settings of an agent that Claude would refuse or ignore, for `manage.py check`."""
         model = agent.model or self.model
         return list(problems_of(agent, model, models.takes(model)))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
-        """See `Provider.stream`. Retry what fails before the first output, up to ATTEMPTS requests in all."""
-        client, model = await self._client(), request.agent.model or self.model
+        """See `Provider.stream`. Retry failures before the first output, up to ATTEMPTS requests in all."""
+        client = await self._clients.of_loop()
+        model = request.agent.model or self.model
         create: Any = client.messages.create
         takes = await self._takes(client, model)
         patience = Patience(self._patience, self._longest)
-        without = set(self._unsupported[model])
-        sent, skip = request, 0
+        unsupported = frozenset(self._unsupported[model])
+        sending = SentRequest(request, request, unsupported)
         while True:
-            payload = await build(sent, partial(request_arguments, sent, model, without, takes, skip=skip))
+            make = partial(
+                request_arguments,
+                sending.sent,
+                model,
+                sending.without,
+                takes,
+                skip=sending.skip,
+            )
+            payload = await build(sending.sent, make)
             secrets = [self._api_key, *secrets_in(payload.arguments)]
             answer = StreamedAnswer(model, secrets)
-            reading = Reading(partial(_begin, create, payload.arguments, answer))
+            begin = partial(_begin, create, payload.arguments, answer)
+            reading = PendingResponse(begin)
             try:
                 async for item in patience.follow(reading, answer):
                     yield item
             finally:
                 await reading.close()
             if answer.complete:
-                left_out = _left_out(payload, without) | details_of_files(sent, request)
+                details = details_of_files(sending.sent, sending.whole)
+                left_out = _left_out(payload, sending.without) | details
                 yield answer.finished(payload.history.prefix, left_out)
                 return
             failure = reading.failure
             error = error_for_the_log(failure, secrets)
-            if not answer.begun and (feature := unsupported_feature(failure, payload.arguments)):
-                without.add(feature)
-                # Earlier thoughts and containers may be refused for what this one conversation holds.
-                self._unsupported[model] |= {feature} - {"thoughts", "container"}
-                logger.warning("%s does not take %s here: %s", model, feature, error)
-                continue
-            if not answer.begun and about_files(failure, sent):
-                sent = with_fewer_files(sent, request)
-                logger.warning("%s does not take the files of a chat: %s", model, error)
-                continue
-            shorter = later_beginning(sent.messages, payload.history.skipped) if is_too_long(failure) else 0
-            if not answer.begun and shorter:
-                skip = shorter
-                logger.warning("The chat is too long for %s: its first %d messages are left out", model, skip)
+            if not answer.begun and (
+                reduced := self._reduced(sending, payload, failure, model, error)
+            ):
+                sending = reduced
                 continue
             wait = retries.seconds_to_wait(retry_after(failure), patience.attempt)
-            logger.warning("Try %d of %d to ask %s failed: %s", patience.attempt, ATTEMPTS, model, error)
-            last = answer.begun or patience.attempt == ATTEMPTS or wait > min(LONGEST_WAIT, patience.left)
-            if last or not is_temporary(failure):
+            logger.warning(
+                "Try %d of %d to ask %s failed: %s",
+                patience.attempt,
+                ATTEMPTS,
+                model,
+                error,
+            )
+            last = answer.begun or patience.attempt == ATTEMPTS
+            too_long = wait > min(LONGEST_WAIT, patience.left)
+            if last or too_long or not is_temporary(failure):
                 # Raised outside of any `except`, so that no log shows the upstream's error as the cause.
-                problem = error_for_people(failure, model, secrets)
-                request_id = answer.answered_by.get("request_id") or request_id_of(failure, secrets)
-                raise ProviderError(retries.with_request_id(problem, request_id))
+                request_id = answer.answered_by.get("request_id")
+                raise _error(failure, model, secrets, request_id)
             yield patience.next_try()
             await asyncio.sleep(wait)
 
-    async def _takes(self, client: anthropic.AsyncAnthropic, model: str) -> models.Takes:
-        """Return what a model takes: as listed, or as the API says of it."""
+    def _reduced(
+        self,
+        request: SentRequest,
+        payload: Payload,
+        failure: Exception,
+        model: str,
+        problem: str,
+    ) -> SentRequest | None:
+        """Return a request without what the API has refused of it; None for any other failure (`problem` in words)."""
+        feature = unsupported_feature(failure, payload.arguments)
+        if feature:
+            # Earlier thoughts and containers may be refused because of this one conversation.
+            self._unsupported[model] |= {feature} - {"thoughts", "container"}
+            logger.warning("%s does not take %s here: %s", model, feature, problem)
+            return replace(request, without=request.without | {feature})
+        if about_files(failure, request.sent):
+            logger.warning("%s does not take the files of a chat: %s", model, problem)
+            sent = with_fewer_files(request.sent, request.whole)
+            return replace(request, sent=sent)
+        if not is_too_long(failure):
+            return None
+        skip = later_beginning(request.sent.messages, payload.history.skipped)
+        if not skip:
+            return None
+        logger.warning(
+            "The chat is too long for %s: its first %d messages are left out",
+            model,
+            skip,
+        )
+        return replace(request, skip=skip)
+
+    async def _takes(
+        self, client: anthropic.AsyncAnthropic, model: str
+    ) -> models.Takes:
+        """Return a model's features: as listed, or from the API."""
         if (listed := models.known(model)) is not None:
             return listed
         if model not in self._looked_up:
             try:
                 info = await client.models.retrieve(model, timeout=LOOK_UP)
-                self._looked_up[model] = models.from_capabilities(info.to_dict(warnings=False))
+                self._looked_up[model] = models.from_capabilities(
+                    info.to_dict(warnings=False)
+                )
             except Exception as error:
-                # The question itself will fail with words for people, or be answered by the newest rules.
-                logger.info("The API says nothing about %s: %s", model, error_for_the_log(error, [self._api_key]))
+                # The request itself will fail with a message for people, or be answered by the newest rules.
+                logger.info(
+                    "The API says nothing about %s: %s",
+                    model,
+                    error_for_the_log(error, [self._api_key]),
+                )
                 self._looked_up[model] = models.NEWEST
         return self._looked_up[model]
 
-    async def _client(self) -> anthropic.AsyncAnthropic:
-        """Return the client of the running event loop, to which its connections belong."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            keeper = self._keep_client()
-            self._clients[loop] = await anext(keeper), keeper
-        return self._clients[loop][0]
-
-    async def _keep_client(self) -> AsyncGenerator[anthropic.AsyncAnthropic, None]:
-        """Keep a client open until its loop ends: a loop that ends closes its generators, and with this one the client."""
+    def _connect(self) -> anthropic.AsyncAnthropic:
         timeout = anthropic.Timeout(SILENCE, connect=10.0)
-        # A redirect would take the conversation to an address that no one has chosen.
-        transport = anthropic.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout)
-        async with anthropic.AsyncAnthropic(
-            api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=timeout, http_client=transport
-        ) as client:
-            yield client
+        # A redirect would send the conversation to an unconfigured address.
+        transport = anthropic.DefaultAsyncHttpxClient(
+            follow_redirects=False, timeout=timeout, verify=trusted()
+        )
+        return anthropic.AsyncAnthropic(
+            api_key=self._api_key,
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=timeout,
+            http_client=transport,
+        )
+
+
+def _error(
+    failure: Exception, model: str, secrets: list[str], request_id: str | None
+) -> ProviderError:
+    """Return the error of a failed request, for people."""
+    problem = error_for_people(failure, model, secrets)
+    request_id = request_id or request_id_of(failure, secrets)
+    return ProviderError(retries.with_request_id(problem, request_id))
 
 
 async def _begin(
-    create: Any, arguments: dict[str, Any], answer: StreamedAnswer
+    create: Any, arguments: JsonDict, answer: StreamedAnswer
 ) -> anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent]:
     """Send a request; return the stream of its answer, which gets the id of the request."""
-    events: anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent] = await create(**arguments, stream=True)
+    events: anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent] = await create(
+        **arguments, stream=True
+    )
     answer.request_id = events.response.headers.get(REQUEST_ID, "")
     return events
 
 
-def _left_out(payload: Payload, without: set[str]) -> dict[str, Any]:
-    """Return what people are told if messages, thoughts or a container were left out for the first time: how many, and why."""
+def _left_out(payload: Payload, without: Collection[str]) -> JsonDict:
+    """Return a notice if messages, thoughts or a container were left out for the first time: how many, and why."""
     refused = "thoughts" in without
-    lost: dict[str, Any] = {"container_left_out": {}} if "container" in without else {}
+    lost: JsonDict = {"container_left_out": {}} if "container" in without else {}
     if payload.history.shortened:
         return lost | {"messages_left_out": {"messages": payload.history.skipped}}
     if not payload.history.left_out or not (refused or payload.history.changed):
         return lost
     why = "refused" if refused else "changed"
-    logger.warning("The thoughts of %d earlier answers are left out: %s", payload.history.left_out, _WHY[why])
-    return lost | {"thoughts_left_out": {"answers": payload.history.left_out, "why": why}}
+    logger.warning(
+        "The thoughts of %d earlier answers are left out: %s",
+        payload.history.left_out,
+        _WHY[why],
+    )
+    return lost | {
+        "thoughts_left_out": {"answers": payload.history.left_out, "why": why}
+    }
 
 
 _WHY = {

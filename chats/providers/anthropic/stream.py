@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from approvals.db.canonical_json import NotCanonical, clean_text, join_halves, parse
+from approvals.json_types import JsonDict
 from chats.agent.events import (
     AnswerMetered,
     Event,
@@ -38,37 +39,42 @@ STOP_REASONS = frozenset(
 )
 MAX_DETAILS = 10
 
-#: The events of the protocol, which have to be as it says. Others are new, and ignored.
+#: The events of the protocol, which are validated. Others are new, and ignored.
 EVENTS = frozenset(
-    {"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta"}
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+    }
 )
 
 
 class StreamBroken(Exception):
-    """The stream ended, or became unreadable, before the API said why the answer ended."""
+    """The stream ended, or became unreadable, before the API gave the stop reason."""
 
 
 class StreamedAnswer:
-    """One answer of `model` as it arrives: `begun` with its first block, `complete` once the API has said why it ended.
+    """One answer of `model` while it arrives: `begun` with its first block, `complete` after its stop reason.
 
-    What the API says about it is kept without `secrets`.
-    Blocks of unknown types are kept, and unknown events and deltas ignored, because the API adds new ones. Known ones that are
-    not as they should be break the stream.
+    The API's data about it is kept without `secrets`. Blocks of unknown types are kept, and unknown events and deltas ignored,
+    because the API adds new ones. Malformed known ones break the stream.
     """
 
     def __init__(self, model: str, secrets: Sequence[str] = ()) -> None:
         self.begun = False
         self.stop_reason = ""
-        self.stop_details: dict[str, Any] = {}
+        self.stop_details: JsonDict = {}
         self.model = model
         #: From the headers of the response.
         self.request_id = ""
         self._secrets = secrets
-        self._identity: dict[str, Any] = {}
+        self._identity: JsonDict = {}
         self.usage: dict[str, int] = {}
         self._usage_beside: dict[str, int] = {}
-        self._fallback: dict[str, Any] = {}
-        self._blocks: dict[int, dict[str, Any]] = {}
+        self._fallback: JsonDict = {}
+        self._blocks: dict[int, JsonDict] = {}
         self._json: dict[int, list[str]] = {}
         self._open: set[int] = set()
 
@@ -76,24 +82,35 @@ class StreamedAnswer:
     def complete(self) -> bool:
         return bool(self.stop_reason)
 
-    def take(self, raw: dict[str, Any]) -> Iterator[Event]:
-        """Take one raw event; yield what it gives to show. StreamBroken."""
+    def take(self, raw: JsonDict) -> Iterator[Event]:
+        """Process one raw event; yield its events for display. Raise StreamBroken."""
         try:
             yield from self._take(raw)
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
-            # A value somewhere in a known event is of another type than the protocol says, or nested without end.
+            # A value somewhere in a known event has the wrong type, or is nested without end.
             raise StreamBroken from None
 
-    def _take(self, raw: dict[str, Any]) -> Iterator[Event]:
+    def _take(self, raw: JsonDict) -> Iterator[Event]:
         match raw:
             case {"type": "message_start", "message": dict(message)}:
-                self._identity = {"model": message.get("model"), "message_id": message.get("id")}
+                self._identity = {
+                    "model": message.get("model"),
+                    "message_id": message.get("id"),
+                }
                 self._take_container(message)
                 self._count(message.get("usage"))
                 yield self._metered()
-            case {"type": "content_block_start", "index": int(index), "content_block": {"type": str()} as block}:
+            case {
+                "type": "content_block_start",
+                "index": int(index),
+                "content_block": {"type": str()} as block,
+            }:
                 yield from self._start(index, dict(block))
-            case {"type": "content_block_delta", "index": int(index), "delta": {"type": str()} as delta}:
+            case {
+                "type": "content_block_delta",
+                "index": int(index),
+                "delta": {"type": str()} as delta,
+            }:
                 if index in self._open:
                     yield from self._delta(index, delta)
             case {"type": "content_block_stop", "index": int(index)}:
@@ -106,8 +123,8 @@ class StreamedAnswer:
             case _:
                 raise StreamBroken
 
-    def _end(self, delta: dict[str, Any], usage: Any) -> Iterator[Event]:
-        """Take the reason for which the answer ends."""
+    def _end(self, delta: JsonDict, usage: Any) -> Iterator[Event]:
+        """Process the stop reason."""
         self._count(usage)
         self._take_container(delta)
         yield self._metered()
@@ -117,36 +134,61 @@ class StreamedAnswer:
         known = reason in STOP_REASONS
         details = delta.get("stop_details")
         if isinstance(details, dict):
-            known_details = {name: value for name, value in list(details.items())[:MAX_DETAILS] if value is not None}
+            known_details = {
+                name: value
+                for name, value in list(details.items())[:MAX_DETAILS]
+                if value is not None
+            }
             self.stop_details = scrub_json(known_details, self._secrets)
         if not known:
             self.stop_details["reason"] = scrub(str(reason), self._secrets)
         for index in sorted(self._open):
             yield from self._stop(index)
-        # At last, because an event that breaks the stream does not complete the answer.
+        # Last, because an event that breaks the stream does not complete the answer.
         self.stop_reason = reason if known else "unknown"
 
-    def finished(self, prefix: str = "", more_details: dict[str, Any] | None = None) -> ModelFinished:
+    def finished(
+        self, prefix: str = "", more_details: JsonDict | None = None
+    ) -> ModelFinished:
         """Return the whole answer, made under `prefix`.
 
-        It leaves out a thought with characters that no database can store: changing it would break its signature.
+        A thought with characters that databases cannot store is left out: changing it would break its signature.
         """
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
-        kept = [block for block in blocks if clean_text(str(block.get("thinking", ""))) == block.get("thinking", "")]
-        fallback = {FALLBACK: scrub_json(self._fallback, self._secrets)} if self._fallback else {}
+        kept = [
+            block
+            for block in blocks
+            if clean_text(str(block.get("thinking", ""))) == block.get("thinking", "")
+        ]
+        fallback = (
+            {FALLBACK: scrub_json(self._fallback, self._secrets)}
+            if self._fallback
+            else {}
+        )
         details = self.stop_details | fallback | (more_details or {})
-        return ModelFinished(kept, self.stop_reason, self.model, self._whole_usage(), details, prefix, self.answered_by)
+        return ModelFinished(
+            kept,
+            self.stop_reason,
+            self.model,
+            self._whole_usage(),
+            details,
+            prefix,
+            self.answered_by,
+        )
 
     @property
     def answered_by(self) -> dict[str, str]:
-        """Who answers, as far as the API has said; see `ModelFinished.answered_by`."""
+        """The origin of the answer so far; see `ModelFinished.answered_by`."""
         return scrub_ids(self._secrets, **self._identity, request_id=self.request_id)
 
     def _metered(self) -> AnswerMetered:
         return AnswerMetered(self.model, self._whole_usage(), self.answered_by)
 
     def _whole_usage(self) -> dict[str, int]:
-        return self.usage | {name: self.usage.get(name, 0) + amount for name, amount in self._usage_beside.items()}
+        return self.usage | {
+            name: self.usage.get(name, 0) + amount
+            for name, amount in self._usage_beside.items()
+        }
 
     def _count(self, usage: Any) -> None:
         # The numbers are cumulative, so the last one is right.
@@ -159,27 +201,29 @@ class StreamedAnswer:
                 # The API remembers for a while that a model has refused, and asks the other one at once.
                 self._hand_over(self.model, served)
 
-    def _take_container(self, message: dict[str, Any]) -> None:
-        """Take the container in which the API runs code."""
+    def _take_container(self, message: JsonDict) -> None:
+        """Store the container in which the API runs code."""
         match message.get("container"):
             case {"id": str(container)}:
                 self._identity["container"] = container
 
     def _hand_over(self, before: str, now: str, trigger: Any = None) -> None:
-        """Take that another model goes on, because the one before has refused."""
+        """Note that another model continues because the previous one refused."""
         category = trigger.get("category") if isinstance(trigger, dict) else None
         reason = {"category": category} if category else {}
         self._fallback = {"before": before} | self._fallback | {"now": now} | reason
         self._identity["model"] = now
 
-    def _start(self, index: int, block: dict[str, Any]) -> Iterator[Event]:
+    def _start(self, index: int, block: JsonDict) -> Iterator[Event]:
         if index in self._blocks:
             raise StreamBroken
         match block:
             case {"type": "text" | "thinking" as kind}:
                 if not isinstance(block.setdefault(kind, ""), str):
                     raise StreamBroken
-            case {"type": "tool_use"} if not (isinstance(block.get("id"), str) and isinstance(block.get("name"), str)):
+            case {"type": "tool_use"} if not (
+                isinstance(block.get("id"), str) and isinstance(block.get("name"), str)
+            ):
                 raise StreamBroken
         self._blocks[index] = block
         self._open.add(index)
@@ -197,16 +241,24 @@ class StreamedAnswer:
                 yield ReasoningStarted(f"summary-{index}")
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 yield ToolInputStarted(call_id, name)
-            case {"type": "fallback", "from": {"model": str(before)}, "to": {"model": str(now)}}:
+            case {
+                "type": "fallback",
+                "from": {"model": str(before)},
+                "to": {"model": str(now)},
+            }:
                 self._hand_over(before, now, block.get("trigger"))
 
-    def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[Event]:
+    def _delta(self, index: int, delta: JsonDict) -> Iterator[Event]:
         block = self._blocks[index]
         match delta:
-            case {"type": "text_delta", "text": str(text)} if block.get("type") == "text":
+            case {"type": "text_delta", "text": str(text)} if (
+                block.get("type") == "text"
+            ):
                 block["text"] += text
                 yield TextDelta(f"text-{index}", text)
-            case {"type": "thinking_delta", "thinking": str(text)} if block.get("type") == "thinking":
+            case {"type": "thinking_delta", "thinking": str(text)} if (
+                block.get("type") == "thinking"
+            ):
                 block["thinking"] += text
                 yield ReasoningDelta(f"thinking-{index}", text)
             case {"type": "signature_delta", "signature": str(signature)}:
@@ -219,14 +271,20 @@ class StreamedAnswer:
                 self._json.setdefault(index, []).append(text)
                 if text and block.get("type") == "tool_use":
                     yield ToolInputDelta(block.get("id", ""), text)
-            case {"type": "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta"}:
-                # A piece that is lost would change what was said, or what a tool is asked for.
+            case {
+                "type": "text_delta"
+                | "thinking_delta"
+                | "signature_delta"
+                | "input_json_delta"
+            }:
+                # A lost piece would change a text, or the input of a tool.
                 raise StreamBroken
 
-    def _add_to_summary(self, index: int, delta: dict[str, Any]) -> Iterator[Event]:
-        """Take a piece of a summary of what is long ago; people read it like a thought."""
+    def _add_to_summary(self, index: int, delta: JsonDict) -> Iterator[Event]:
+        """Process a piece of a summary of old messages; people read it like a thought."""
         block = self._blocks[index]
-        text, sealed = delta.get("content"), delta.get("encrypted_content")
+        text = delta.get("content")
+        sealed = delta.get("encrypted_content")
         if isinstance(text, str) and text:
             block["content"] = (block.get("content") or "") + text
             yield ReasoningDelta(f"summary-{index}", text)
@@ -247,21 +305,25 @@ class StreamedAnswer:
                 block["thinking"] = join_halves(block["thinking"])
                 yield ReasoningEnded(f"thinking-{index}")
             case {"type": "compaction"}:
-                # A summary that failed, which the API takes back only in this form.
+                # A failed summary, which the API accepts back only in this form.
                 block["content"] = block.get("content") or None
                 yield ReasoningEnded(f"summary-{index}")
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 yield ToolInputReady(call_id, name, block["input"])
 
 
-def _input(text: str, fallback: Any) -> dict[str, Any]:
+def _input(text: str, fallback: Any) -> JsonDict:
     """Return a call's input from its JSON text.
 
-    Text that is no JSON object within bounds can neither be stored nor be sent back, so it is wrapped in an object that no
+    Text that is not a JSON object within bounds can neither be stored nor be sent back, so it is wrapped in an object that no
     tool accepts.
     """
     try:
         value = parse(join_halves(text)) if text else fallback or {}
     except NotCanonical as error:
         return {"unreadable": text[:1000], "why": str(error)}
-    return value if isinstance(value, dict) else {"unreadable": text[:1000], "why": "not an object"}
+    return (
+        value
+        if isinstance(value, dict)
+        else {"unreadable": text[:1000], "why": "not an object"}
+    )

@@ -1,17 +1,18 @@
-"""What may fail when a server is asked: what can be retried, and what people are shown.
+"""Failures of requests to a server: retries, and messages for people.
 
-Nothing that the server said gets out of here without `scrub`.
+No text from the server leaves this module without `scrub`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import openai
 from django.utils.translation import gettext as _
 
+from approvals.json_types import JsonMapping
 from chats.providers import retries
 from chats.providers.openai.answer import MEMBER
 from chats.providers.scrubbing import scrub, scrub_ids
@@ -33,31 +34,41 @@ STATUSES = {
     "api_error": 500,
     "overloaded_error": 503,
     "context_length_exceeded": 413,
-    # What Responses says of an answer that has failed.
+    # Codes of failed answers in Responses.
     "invalid_prompt": 400,
     "bio_policy": 400,
     "misalignment_policy_violation": 400,
 }
-#: How servers say that they do not take an argument at all. One with a wrong value is for people to change.
-NOT_TAKEN = re.compile(r"unsupported|(?:not|n.t) support|extra|unknown|unrecogni|unexpected|permitted|deprecated", re.I)
-#: How DeepSeek says that an older model does not take its thoughts back.
+#: How servers say that they do not support an argument at all. A wrong value is for people to change.
+NOT_TAKEN = re.compile(
+    r"unsupported|(?:not|n.t) support|extra|unknown|unrecogni|unexpected|permitted|deprecated",
+    re.I,
+)
+#: How DeepSeek says that an older model does not accept its thoughts back.
 REMOVE = re.compile(r"\bremove\b", re.I)
-#: What OpenAI says of an argument without its name.
+#: OpenAI's messages about an argument without its name.
 UNNAMED = {"Encrypted content is not supported": "include"}
-#: How servers speak of thoughts that they cannot read, that they do not find, or that lack what belongs to them.
+#: How servers report thoughts that they cannot read or find, or that lack related items.
 ABOUT_THOUGHTS = re.compile(r"encrypted.content|reasoning|\brs_", re.IGNORECASE)
-TOO_LONG = ("context_length_exceeded", "maximum context length", "context window", "too long")
+TOO_LONG = (
+    "context_length_exceeded",
+    "maximum context length",
+    "context window",
+    "too long",
+)
 
 
 class StreamBroken(Exception):
-    """The stream ended, or became unreadable, before the server said why the answer ended."""
+    """The stream ended, or became unreadable, before the server gave the stop reason."""
 
 
 def status_of(error: Exception) -> int:
     """Return the HTTP status, also of an error inside a stream; 0 without one."""
     if not isinstance(error, openai.APIError):
         return 0
-    if isinstance(error, openai.APIStatusError) and retries.is_redirect(error.status_code):
+    if isinstance(error, openai.APIStatusError) and retries.is_redirect(
+        error.status_code
+    ):
         return error.status_code
     # Responses has many codes for pictures that cannot be read.
     for word in (error.code, error.type):
@@ -70,91 +81,137 @@ def status_of(error: Exception) -> int:
 
 
 def said_by(error: Exception) -> str:
-    """Return the server's own message, as it came."""
+    """Return the server's own message, unscrubbed."""
     body = error.body if isinstance(error, openai.APIError) else None
-    # Servers say it as {"error": {"message": ...}}, of which the SDK has taken the inner object, or in a way of their own.
-    message = body.get("message") or body.get("detail") or body.get("error") if isinstance(body, dict) else body
+    # Servers use {"error": {"message": ...}}, of which the SDK has taken the inner object, or a format of their own.
+    message = (
+        body.get("message") or body.get("detail") or body.get("error")
+        if isinstance(body, dict)
+        else body
+    )
     return message if isinstance(message, str) else str(error)
 
 
-def unsupported_argument(error: Exception, arguments: Mapping[str, Any], optional: Iterable[str]) -> str:
+def unsupported_argument(
+    error: Exception, arguments: JsonMapping, optional: Iterable[str]
+) -> str:
     """Return which of the `optional` arguments this model refused; "" for any other error.
 
-    An argument inside of another one is named with a dot.
+    An argument inside another one is named with a dot.
     """
-    if status_of(error) not in {400, 422} or not NOT_TAKEN.search(f"{_code(error)} {said_by(error)}"):
+    if status_of(error) not in {400, 422} or not NOT_TAKEN.search(
+        f"{_code(error)} {said_by(error)}"
+    ):
         return ""
-    texts = [said_by(error), str(error.param) if isinstance(error, openai.APIError) else ""]
+    texts = [
+        said_by(error),
+        str(error.param) if isinstance(error, openai.APIError) else "",
+    ]
     texts += [name for message, name in UNNAMED.items() if message in texts[0]]
-    return next((name for name in optional if name in " ".join(texts) and _has(arguments, name)), "")
+    return next(
+        (
+            name
+            for name in optional
+            if name in " ".join(texts) and _has(arguments, name)
+        ),
+        "",
+    )
 
 
 def unsupported_member(error: Exception, members: Collection[str]) -> str:
-    """Return which of a vendor's own members a server does not take back, behind MEMBER; "" for any other error."""
+    """Return which of a vendor's own members a server does not accept back, after MEMBER; "" for any other error."""
     if status_of(error) not in {400, 422}:
         return ""
-    text = f"{said_by(error)} {error.param if isinstance(error, openai.APIError) else ''}"
+    text = (
+        f"{said_by(error)} {error.param if isinstance(error, openai.APIError) else ''}"
+    )
     if not (NOT_TAKEN.search(text) or REMOVE.search(text)):
         return ""
-    named = (name for name in sorted(members) if re.search(rf"\b{re.escape(name)}\b", text))
+    named = (
+        name for name in sorted(members) if re.search(rf"\b{re.escape(name)}\b", text)
+    )
     return next((f"{MEMBER}{name}" for name in named), "")
 
 
-def _has(arguments: Mapping[str, Any], name: str) -> bool:
+def _has(arguments: JsonMapping, name: str) -> bool:
     outer, _dot, inner = name.partition(".")
     return outer in arguments and (not inner or inner in arguments[outer])
 
 
 def refuses_thoughts(error: Exception) -> bool:
     """Return whether a server refuses thoughts that are sent back, perhaps because another account made them."""
-    return status_of(error) in {400, 404, 422} and ABOUT_THOUGHTS.search(f"{_code(error)} {said_by(error)}") is not None
+    return (
+        status_of(error) in {400, 404, 422}
+        and ABOUT_THOUGHTS.search(f"{_code(error)} {said_by(error)}") is not None
+    )
 
 
 def is_temporary(error: Exception) -> bool:
-    """Return whether the same request may well succeed a moment later."""
+    """Return whether the same request may succeed a moment later."""
     return retries.is_temporary(status_of(error))
 
 
 def retry_after(error: Exception) -> float | None:
-    """Return the seconds that the response asks to wait; None if it does not say."""
+    """Return the wait requested by the response, in seconds; None if there is none."""
     if not isinstance(error, openai.APIStatusError):
         return None
     return retries.retry_after(error.response.headers.get("retry-after", ""))
 
 
 def request_id_of(error: Exception, secrets: Collection[str]) -> str:
-    """Return the id that the server gave to the request; "" without one."""
-    header = error.response.headers.get(REQUEST_ID) if isinstance(error, openai.APIStatusError) else None
+    """Return the server's id of the request; "" without one."""
+    header = (
+        error.response.headers.get(REQUEST_ID)
+        if isinstance(error, openai.APIStatusError)
+        else None
+    )
     return scrub_ids(secrets, id=header).get("id", "")
 
 
-def error_for_people(error: Exception, model: str, secrets: Collection[str], *, begun: bool) -> str:
-    """Return what went wrong and what a person can do about it; `begun` if a part of the answer had come."""
-    status, message = status_of(error), said_by(error)
+def error_for_people(
+    error: Exception, model: str, secrets: Collection[str], *, begun: bool
+) -> str:
+    """Return a message about the problem with instructions; `begun` if a part of the answer had arrived."""
+    status = status_of(error)
+    message = said_by(error)
     later = retries.later(retry_after(error))
     if isinstance(error, openai.APIConnectionError) and not begun:
-        return _("The model's server cannot be reached. Check OPENAI_BASE_URL, then send your message again.")
+        return _(
+            "The model's server cannot be reached. Check OPENAI_BASE_URL, then send your message again."
+        )
     if retries.is_redirect(status):
         return retries.words_of_redirect(status, "OPENAI_BASE_URL")
     if status == 401:
         return _("The model's server rejected the API key. Check OPENAI_API_KEY.")
     if status == 402:
-        return _("The account of OPENAI_API_KEY has no credit left. Add credit, then send your message again.")
+        return _(
+            "The account of OPENAI_API_KEY has no credit left. Add credit, then send your message again."
+        )
     if status == 403:
-        text = _("The API key does not have access to the model %(model)s. Check OPENAI_API_KEY and HITL_MODEL.")
+        text = _(
+            "The API key does not have access to the model %(model)s. Check OPENAI_API_KEY and HITL_MODEL."
+        )
         return text % {"model": model}
     if status == 404:
-        text = _("The server at this address has no model %(model)s. Check HITL_MODEL and OPENAI_BASE_URL.")
+        text = _(
+            "The server at this address has no model %(model)s. Check HITL_MODEL and OPENAI_BASE_URL."
+        )
         return text % {"model": model}
     if status == 413 or any(word in f"{_code(error)} {message}" for word in TOO_LONG):
         return _("This chat is too long for the model. Start a new chat.")
     if status == 429:
-        return _("The rate limit of the model's server is reached. %(later)s") % {"later": later}
+        return _("The rate limit of the model's server is reached. %(later)s") % {
+            "later": later
+        }
     if 400 <= status < 500:
         return _refused(scrub(message, secrets))
     if status:
-        return _("The model's server has a problem right now. %(later)s") % {"later": later}
-    return _("The model's answer ended before it was complete. Send your message again.")
+        return _("The model's server has a problem right now. %(later)s") % {
+            "later": later
+        }
+    return _(
+        "The model's answer ended before it was complete. Send your message again."
+    )
 
 
 def _code(error: Exception) -> Any:
@@ -163,5 +220,9 @@ def _code(error: Exception) -> Any:
 
 def _refused(message: str) -> str:
     if not message:
-        return _("The model's server did not accept the request, and did not say why. Check OPENAI_BASE_URL.")
-    return _("The model's server did not accept the request: %(said)s") % {"said": message}
+        return _(
+            "The model's server did not accept the request, and did not say why. Check OPENAI_BASE_URL."
+        )
+    return _("The model's server did not accept the request: %(said)s") % {
+        "said": message
+    }

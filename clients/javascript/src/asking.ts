@@ -1,7 +1,7 @@
 /** A tool call as a request, which all adapters share. */
 
 import { digestOf } from "./crypto.js";
-import type { Asked, Desk } from "./desk.js";
+import type { Asked, DeskClient } from "./client.js";
 import { Refused } from "./errors.js";
 import type { Outcome } from "./outcome.js";
 import { shortened } from "./text.js";
@@ -24,7 +24,7 @@ export interface ToolCall {
 }
 
 /** Ask about a call and wait for the outcome. Throws Refused, Unreachable, or the reason of the signal. */
-export async function askAbout(desk: Desk, call: ToolCall, asked: Asked, signal?: AbortSignal): Promise<Outcome> {
+export async function askAbout(desk: DeskClient, call: ToolCall, asked: Asked, signal?: AbortSignal): Promise<Outcome> {
   const request = { ...(await fields(call)), ...asked, ...(signal ? { signal } : {}) };
   const title = shortened(`Run ${call.name}?`, MAX_TITLE);
   try {

@@ -2,7 +2,7 @@
 
 import { askAbout } from "./asking.js";
 import type { ToolCall } from "./asking.js";
-import type { Asked, Desk } from "./desk.js";
+import type { Asked, DeskClient } from "./client.js";
 import { claim } from "./leases.js";
 import type { Claim } from "./leases.js";
 import type { Outcome } from "./outcome.js";
@@ -25,7 +25,7 @@ export class Calls {
   readonly #changed: { name: string; outcome: Outcome }[] = [];
 
   constructor(
-    readonly desk: Desk,
+    readonly desk: DeskClient,
     readonly asked: Asked,
   ) {}
 

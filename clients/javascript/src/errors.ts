@@ -1,7 +1,5 @@
 /** The errors of the client. */
 
-import type { Outcome } from "./outcome.js";
-
 /** Base class of all errors of the client. */
 export class DeskError extends Error {
   override name = "DeskError";
@@ -60,21 +58,4 @@ export class StillWaiting extends DeskError {
 /** The call has run before, and failed. The message is for the model. */
 export class HasFailed extends DeskError {
   override name = "HasFailed";
-}
-
-/** A person did not let the call run, or no one decided in time. The message is for the model. */
-export class NotApproved extends DeskError {
-  override name = "NotApproved";
-
-  constructor(
-    message: string,
-    readonly outcome: Outcome,
-  ) {
-    super(message);
-  }
-}
-
-/** No one decided in time, and the policy stops the run then: do not go on with a no. */
-export class Halted extends NotApproved {
-  override name = "Halted";
 }

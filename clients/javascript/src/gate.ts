@@ -1,7 +1,7 @@
 /** Tools of the AI SDK 5, 6 and 7 that ask people before they run. */
 
 import { checkNames, checkNotEmpty, inputOf } from "./asking.js";
-import type { Asked } from "./desk.js";
+import type { Asked } from "./client.js";
 import { Desk } from "./desk.js";
 import { whole } from "./json.js";
 import { Notes } from "./notes.js";

@@ -5,7 +5,7 @@
  * the first one ends without a result, no one knows whether the call has run: a person is asked whether it may run again.
  */
 
-import type { Asked, Desk } from "./desk.js";
+import type { Asked, DeskClient } from "./client.js";
 import { member } from "./documents.js";
 import { Refused } from "./errors.js";
 import { sleep } from "./http.js";
@@ -31,7 +31,7 @@ export class Lease {
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(
-    readonly desk: Desk,
+    readonly desk: DeskClient,
     readonly requestId: string,
     readonly token: string,
   ) {
@@ -77,7 +77,7 @@ export interface Claim {
 }
 
 /** Claim the right to run an approved call; `asked` are more fields of a request about another run. Throws as `ask`. */
-export async function claim(desk: Desk, decided: Outcome, asked: Asked, signal?: AbortSignal): Promise<Claim> {
+export async function claim(desk: DeskClient, decided: Outcome, asked: Asked, signal?: AbortSignal): Promise<Claim> {
   let outcome = decided;
   const earlier: Outcome[] = [];
   while (outcome.approved && !outcome.result) {
@@ -98,7 +98,7 @@ export async function claim(desk: Desk, decided: Outcome, asked: Asked, signal?:
 }
 
 /** Claim the lease of a request as soon as no other process has it; undefined if one has completed it. */
-async function claimLease(desk: Desk, requestId: string, signal?: AbortSignal): Promise<TakenDocument | undefined> {
+async function claimLease(desk: DeskClient, requestId: string, signal?: AbortSignal): Promise<TakenDocument | undefined> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     try {
       const taken = await desk.resume<TakenDocument>(requestId, "", { lease_seconds: LEASE }, signal);
@@ -114,7 +114,7 @@ async function claimLease(desk: Desk, requestId: string, signal?: AbortSignal): 
 }
 
 /** Ask whether a call may run again; the request is the same for all processes that come to this point. */
-function askAgain(desk: Desk, outcome: Outcome, asked: Asked, signal?: AbortSignal): Promise<Outcome> {
+function askAgain(desk: DeskClient, outcome: Outcome, asked: Asked, signal?: AbortSignal): Promise<Outcome> {
   const { tool_name: toolName, thread_id: threadId, url, agent, priority, response_schema: schema } = outcome.document;
   const kept = {
     ...(agent ? { agent } : {}),

@@ -16,7 +16,8 @@ import type {
 } from "@openai/agents";
 import type { ToolCall } from "./asking.js";
 import { Calls } from "./calls.js";
-import type { Asked, Desk } from "./desk.js";
+import type { Asked } from "./client.js";
+import type { Desk } from "./desk.js";
 import { callOf, idOf, Unreadable } from "./openai-items.js";
 
 /** What the SDK tells the model of a tool that failed, unless the tool has an `errorFunction`. */

@@ -2,7 +2,7 @@
 
 import { inputDigest } from "./digests.js";
 import { member } from "./documents.js";
-import { NotUnderstood } from "./errors.js";
+import { DeskError, NotUnderstood } from "./errors.js";
 
 /** The verdicts that approve. */
 const APPROVING: readonly unknown[] = ["approve", "edit"];
@@ -175,4 +175,21 @@ export class Outcome {
   get halted(): boolean {
     return Boolean(this.document.decision?.halted);
   }
+}
+
+/** A person did not let the call run, or no one decided in time. The message is for the model. */
+export class NotApproved extends DeskError {
+  override name = "NotApproved";
+
+  constructor(
+    message: string,
+    readonly outcome: Outcome,
+  ) {
+    super(message);
+  }
+}
+
+/** No one decided in time, and the policy stops the run then: do not go on with a no. */
+export class Halted extends NotApproved {
+  override name = "Halted";
 }

@@ -2,10 +2,11 @@
 
 import { askAbout } from "./asking.js";
 import type { Input, ToolCall } from "./asking.js";
-import type { Asked, Desk } from "./desk.js";
-import { Halted, HasFailed, NotApproved } from "./errors.js";
+import type { Asked, DeskClient } from "./client.js";
+import { HasFailed } from "./errors.js";
 import { jsonOf } from "./json.js";
 import { claim } from "./leases.js";
+import { Halted, NotApproved } from "./outcome.js";
 import type { Outcome } from "./outcome.js";
 import { ended } from "./results.js";
 import type { CallResult } from "./results.js";
@@ -25,7 +26,7 @@ export class Runs {
   readonly #counts = new Map<string, number>();
 
   constructor(
-    readonly desk: Desk,
+    readonly desk: DeskClient,
     readonly asked: Asked,
   ) {}
 

@@ -2,8 +2,6 @@
 
 from pausepoint.desk import (
     Asked,
-    AsyncDesk,
-    Desk,
     DeskError,
     LeaseLost,
     NotUnderstood,
@@ -14,6 +12,7 @@ from pausepoint.desk import (
     Unreachable,
     input_digest,
 )
+from pausepoint.desks import AsyncDesk, Desk
 
 __all__ = [
     "Asked",

@@ -1,4 +1,4 @@
-"""`@desk.approve("refund")`: people decide about each call of a Python function, in the place where it is called."""
+"""`@desk.approve("refund")`: people decide about each call of a Python function, at the point of the call."""
 
 from __future__ import annotations
 
@@ -19,25 +19,40 @@ from pausepoint.gate import AnyDesk, Halted, NotApproved, Wanted
 
 __all__ = ["Halted", "NotApproved", "approved"]
 
-#: What JSON Schema calls a type of Python.
-TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
+#: JSON Schema types of Python types.
+TYPES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "array",
+    dict: "object",
+}
 
 #: A text, or a function of the arguments that returns one.
 Named = str | Callable[..., str]
 
 
-def approved(desk: AnyDesk, name: str, key: Named, thread_id: Named, extra: Mapping[str, Any]) -> Callable[..., Any]:
+def approved(
+    desk: AnyDesk, name: str, key: Named, thread_id: Named, extra: Mapping[str, Any]
+) -> Callable[..., Any]:
     """Return the decorator of `Desk.approve`."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{function.__qualname__} is a generator, which runs after it has returned. Return a list.")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(
+            function
+        ):
+            raise TypeError(
+                f"{function.__qualname__} is a generator, which runs after it has returned. Return a list."
+            )
         gated = _Gated(desk, function, name, key, thread_id, extra)
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def run_later(*values: Any, **named: Any) -> Any:
-                ruling = await gate.aclaimed(desk, await gate.adecided(desk, gated.wanted(values, named)), extra)
+                ruling = await gate.aclaimed(
+                    desk, await gate.adecided(desk, gated.wanted(values, named)), extra
+                )
                 return await gate.arun(desk, ruling, gated.call, ruling.input)
 
             return run_later
@@ -48,7 +63,9 @@ def approved(desk: AnyDesk, name: str, key: Named, thread_id: Named, extra: Mapp
 
         @functools.wraps(function)
         def run(*values: Any, **named: Any) -> Any:
-            ruling = gate.claimed(desk, gate.decided(desk, gated.wanted(values, named)), extra)
+            ruling = gate.claimed(
+                desk, gate.decided(desk, gated.wanted(values, named)), extra
+            )
             return gate.run(desk, ruling, gated.call, ruling.input)
 
         return run
@@ -57,7 +74,7 @@ def approved(desk: AnyDesk, name: str, key: Named, thread_id: Named, extra: Mapp
 
 
 class _Gated:
-    """A function whose calls people are asked about, with its arguments as the input of a tool."""
+    """A function whose calls need approval, with its arguments as the input of a tool."""
 
     def __init__(
         self,
@@ -72,33 +89,49 @@ class _Gated:
         self.key, self.thread_id, self.extra = key, thread_id, extra
         self.signature = inspect.signature(function)
         kinds = {parameter.kind for parameter in self.signature.parameters.values()}
-        if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY}:
-            raise TypeError(f"{function.__qualname__} has arguments without a name, which people could not be shown.")
+        if kinds & {
+            inspect.Parameter.VAR_POSITIONAL,
+            inspect.Parameter.POSITIONAL_ONLY,
+        }:
+            raise TypeError(
+                f"{function.__qualname__} has arguments without a name, which people could not be shown."
+            )
         self.schema = _schema(function, self.signature)
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
     def wanted(self, values: tuple[Any, ...], named: dict[str, Any]) -> Wanted:
-        """Return a call of the function as a request."""
+        """Return a request for a call of the function."""
         bound = self.signature.bind(*values, **named)
         bound.apply_defaults()
         arguments: dict[str, Any] = {}
         for parameter in self.signature.parameters.values():
             value = bound.arguments[parameter.name]
-            arguments |= value if parameter.kind is parameter.VAR_KEYWORD else {parameter.name: value}
+            arguments |= (
+                value
+                if parameter.kind is parameter.VAR_KEYWORD
+                else {parameter.name: value}
+            )
         try:
             text = json.dumps(arguments, sort_keys=True, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"People can be asked about {self.name} only if its arguments are JSON: {error}") from error
-        key, thread = (each(**arguments) if callable(each) else each for each in (self.key, self.thread_id))
-        call = ToolCall(self.name, key or self._place(thread, text), json.loads(text), thread)
+            raise TypeError(
+                f"People can be asked about {self.name} only if its arguments are JSON: {error}"
+            ) from error
+        key, thread = (
+            each(**arguments) if callable(each) else each
+            for each in (self.key, self.thread_id)
+        )
+        call = ToolCall(
+            self.name, key or self._place(thread, text), json.loads(text), thread
+        )
         return Wanted(call, question=False, extra=self.extra, schema=self.schema)
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
         return self.function(**arguments)
 
     def _place(self, thread: str, content: str) -> str:
-        """Return how a call without a key is known within its thread: by its input, and how often it was made."""
+        """Return the identity of a call without a key within its thread: its input, and its repeat number."""
         if not thread:
             return ""
         with self._lock:
@@ -107,8 +140,10 @@ class _Gated:
         return f"{self.desk.name_of(json.dumps([self.name, content]))}-{count}"
 
 
-def _schema(function: Callable[..., Any], signature: inspect.Signature) -> dict[str, Any]:
-    """Return the JSON Schema of the arguments of a function, as far as its annotations say it."""
+def _schema(
+    function: Callable[..., Any], signature: inspect.Signature
+) -> dict[str, Any]:
+    """Return the JSON Schema of a function's arguments, as far as they are annotated."""
     hints = typing.get_type_hints(function)
     parameters = signature.parameters.values()
     named = [each for each in parameters if each.kind is not each.VAR_KEYWORD]

@@ -1,4 +1,4 @@
-"""What all adapters share: a framework's tool call as a request, and a person's decision as words for a model."""
+"""Shared code of the adapters: a framework's tool call as a request, and a person's decision as text for the model."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Any
 from pausepoint import strict_json
 from pausepoint.desk import Asked, DeskError, Outcome
 
-#: Characters; Pausepoint takes no longer ones (`approvals/asking/asks.py`).
+#: Maximum length of fields; longer ones are rejected by Pausepoint (`approvals/asking/asks.py`).
 MAX_CALL_ID, MAX_TITLE, MAX_MESSAGE = 200, 200, 20_000
-#: Characters of an output that is reported; the rest is for the model only. So few hold fewer values than Pausepoint's limit.
+#: Maximum length of a reported output; the rest is for the model only. Such an output stays below Pausepoint's limit on values.
 MAX_OUTPUT, MAX_ERROR = 20_000, 2000
-#: Outputs that are deeper, or have larger integers, are reported as text; so many levels and one more are below the limit.
+#: Deeper outputs, and those with larger integers, are reported as text; one more level is still below Pausepoint's limit.
 MAX_LEVELS, MAX_INTEGER = 60, 2**53 - 1
-#: What is reported for a call that was cancelled or interrupted.
+#: Reported for a call that was cancelled or interrupted.
 STOPPED = "It was stopped before it returned, so it may have run in part."
-#: What no database can store: NUL, and halves of surrogate pairs.
+#: Characters that databases cannot store: NUL, and halves of surrogate pairs.
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
 
 
 class Unreadable(DeskError):
-    """No one can be shown what a call would do, so no one is asked and it does not run. The text is for the model."""
+    """People cannot be shown a call's effect, so no one is asked and it does not run. The text is for the model."""
 
 
 def unreadable(name: str, reason: str) -> Unreadable:
@@ -36,13 +36,17 @@ def unreadable(name: str, reason: str) -> Unreadable:
 
 
 def readable_input(name: str, value: Any) -> dict[str, Any]:
-    """Return the input of a call, an object or its JSON, as people are shown it: what runs, whole. Another JSON value is
-    shown as `arguments`. Raise Unreadable if there is none, or if it is no JSON that everyone reads in the same way.
+    """Return the input of a call, an object or its JSON, in the form displayed to people, which is exactly what runs. Other JSON
+    values are displayed as `arguments`. Raise Unreadable if there is none, or if parsers could read it differently.
     """
     if value is None:
         raise unreadable(name, "it has no input")
     try:
-        text = value if isinstance(value, str | bytes) else json.dumps(value, allow_nan=False)
+        text = (
+            value
+            if isinstance(value, str | bytes)
+            else json.dumps(value, allow_nan=False)
+        )
         plain = strict_json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise unreadable(name, f"its input is not JSON ({error})") from error
@@ -61,9 +65,9 @@ class ToolCall:
 
     @property
     def key(self) -> str:
-        """What Pausepoint recognizes the call by. Models repeat ids in other conversations, so the thread is part of it.
+        """The identity of the call for Pausepoint. Models repeat ids in other conversations, so the thread is part of it.
 
-        Empty without an id: the thread alone would give every equal call in it the decision about the first.
+        Empty without an id: otherwise every equal call in the thread would get the decision about the first.
         """
         if not self.id:
             return ""
@@ -73,15 +77,29 @@ class ToolCall:
         return hashlib.sha256(json.dumps([self.thread, self.id]).encode()).hexdigest()
 
     def approval(self) -> Asked:
-        """Return the fields of a request that asks whether the call may run."""
-        return {**self._of_thread(), "tool_name": self.name, "tool_call_id": self.key, "input": dict(self.input)}
+        """Return the fields of a request for approval of the call."""
+        return {
+            **self._of_thread(),
+            "tool_name": self.name,
+            "tool_call_id": self.key,
+            "input": dict(self.input),
+        }
 
     def question(self) -> Asked:
-        """Return the fields of a request that asks what the input of the call asks; its `options` are offered."""
+        """Return the fields of a request that asks the question in the call's input, with its `options`."""
         _, message = title_and_message(self.question_text)
-        fields: Asked = {**self._of_thread(), **message, "kind": "question", "tool_call_id": self.key}
+        fields: Asked = {
+            **self._of_thread(),
+            **message,
+            "kind": "question",
+            "tool_call_id": self.key,
+        }
         options = self.input.get("options")
-        if isinstance(options, list) and options and all(isinstance(option, str) for option in options):
+        if (
+            isinstance(options, list)
+            and options
+            and all(isinstance(option, str) for option in options)
+        ):
             fields["options"] = options
             fields["allow_text"] = True
         return fields
@@ -92,13 +110,17 @@ class ToolCall:
 
     @property
     def question_title(self) -> str:
-        """The title of the question. `question` has the whole text where the title is not all of it."""
+        """The title of the question. `question` also has the whole text if the title is shorter."""
         return title_and_message(self.question_text)[0]
 
     @property
     def question_text(self) -> str:
         """The text of the question: the first text of the input."""
-        texts = (value for value in self.input.values() if isinstance(value, str) and value.strip())
+        texts = (
+            value
+            for value in self.input.values()
+            if isinstance(value, str) and value.strip()
+        )
         return next(texts, f"{self.name} needs an answer.")
 
     def _of_thread(self) -> Asked:
@@ -116,7 +138,7 @@ def same_input(left: Any, right: Any) -> bool:
 
 
 def title_and_message(text: str, *more: str) -> tuple[str, Asked]:
-    """Return a title, and a message with `more` texts, first the whole text unless the title is all of it."""
+    """Return a title, and a message of `more` texts, preceded by the whole text unless the title contains all of it."""
     first, *rest = text.strip().splitlines() or [""]
     whole = text if rest or len(first) > MAX_TITLE else ""
     message = shortened("\n\n".join(filter(None, (whole, *more))), MAX_MESSAGE)
@@ -124,17 +146,19 @@ def title_and_message(text: str, *more: str) -> tuple[str, Asked]:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text with at most `limit` characters; an ellipsis stands for the rest."""
+    """Return the text cut to `limit` characters, with an ellipsis for the rest."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-#: What a model is told if the policy stops the run.
-STOPS = "the policy stops the run now. Do nothing else, and tell the person you work for."
+#: Tells the model that the policy stops the run.
+STOPS = (
+    "the policy stops the run now. Do nothing else, and tell the person you work for."
+)
 HALTED = f"No one decided in time, so this call was not run, and {STOPS}"
 
 
 def refusal(outcome: Outcome) -> str:
-    """Return what a model is told about a call that was not approved."""
+    """Return the text for the model about a call that was not approved."""
     if outcome.halted:
         return HALTED
     if outcome.status == "expired":
@@ -147,23 +171,33 @@ def refusal(outcome: Outcome) -> str:
 
 
 def note(outcome: Outcome) -> str:
-    """Return what a model is told about an approved call beside its result: changes, and the words of the person, if any."""
+    """Return the note for the model beside an approved call's result: changes, and the person's comment, if any."""
     if not outcome.edited:
-        allowed = "A person approved" if outcome.rule is None else f"The rule {outcome.rule!r} of the policy allows"
+        allowed = (
+            "A person approved"
+            if outcome.rule is None
+            else f"The rule {outcome.rule!r} of the policy allows"
+        )
         return f"{allowed} this call{_end(outcome)}" if outcome.comment.strip() else ""
     changed = f"A person changed the input of this call to {json.dumps(dict(outcome.input or {}), ensure_ascii=False)}"
-    return f"{changed} and says{_end(outcome)}" if outcome.comment.strip() else f"{changed}."
+    return (
+        f"{changed} and says{_end(outcome)}"
+        if outcome.comment.strip()
+        else f"{changed}."
+    )
 
 
 def known_result(result: Mapping[str, Any]) -> str:
-    """Return what a model is told about a call that has run in an earlier attempt."""
+    """Return the text for the model about a call that ran in an earlier attempt."""
     if (state := result.get("state")) != "succeeded":
         return f"This call has run already, and failed: {result.get('error') or state}"
-    return f"This call has run already, and returned: {output_text(result.get('output'))}"
+    return (
+        f"This call has run already, and returned: {output_text(result.get('output'))}"
+    )
 
 
 def output_text(output: Any) -> str:
-    """Return an output as a model reads it."""
+    """Return an output as text for the model."""
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
@@ -172,7 +206,9 @@ def answer_text(outcome: Outcome) -> str:
     answer = outcome.answer
     if isinstance(answer, str):
         return answer
-    if isinstance(answer, dict) and isinstance(selected := answer.get("selected"), list):
+    if isinstance(answer, dict) and isinstance(
+        selected := answer.get("selected"), list
+    ):
         return str(answer.get("text") or ", ".join(map(str, selected)))
     if answer is not None:
         return json.dumps(answer, ensure_ascii=False)
@@ -180,7 +216,11 @@ def answer_text(outcome: Outcome) -> str:
         return f"No one answered in time, and {STOPS}"
     if outcome.status == "rejected":
         return f"A person declined to answer{_end(outcome)}"
-    return "No one answered in time." if outcome.status == "expired" else f"The question was cancelled{_end(outcome)}"
+    return (
+        "No one answered in time."
+        if outcome.status == "expired"
+        else f"The question was cancelled{_end(outcome)}"
+    )
 
 
 def _end(outcome: Outcome) -> str:
@@ -192,7 +232,7 @@ def _end(outcome: Outcome) -> str:
 
 
 def result_fields(output: Any, error: BaseException | None) -> dict[str, Any]:
-    """Return a result as Pausepoint takes it: an output that is too large, or no JSON that can be stored, is cleaned text."""
+    """Return a result for Pausepoint: an output that is too large or cannot be stored as JSON becomes cleaned text."""
     if error is not None:
         text = _text(error) if isinstance(error, Exception) else STOPPED
         return {"error": shortened(f"{type(error).__name__}: {text}", MAX_ERROR)}
@@ -203,18 +243,25 @@ def result_fields(output: Any, error: BaseException | None) -> dict[str, Any]:
         return {"output": shortened(_text(output), MAX_OUTPUT)}
     if len(text) <= MAX_OUTPUT and _is_storable(plain):
         return {"output": plain}
-    return {"output": shortened(_cleaned(plain if isinstance(plain, str) else text), MAX_OUTPUT)}
+    return {
+        "output": shortened(
+            _cleaned(plain if isinstance(plain, str) else text), MAX_OUTPUT
+        )
+    }
 
 
 def _is_storable(value: Any, levels: int = MAX_LEVELS) -> bool:
-    """Return whether Pausepoint can store a JSON value as it is."""
+    """Return whether Pausepoint can store a JSON value unchanged."""
     match value:
         case str():
             return not _DIRTY.search(value)
         case int():
             return abs(value) <= MAX_INTEGER
         case dict():
-            return levels > 0 and all(_is_storable(name) and _is_storable(value[name], levels - 1) for name in value)
+            return levels > 0 and all(
+                _is_storable(name) and _is_storable(value[name], levels - 1)
+                for name in value
+            )
         case list():
             return levels > 0 and all(_is_storable(item, levels - 1) for item in value)
     return True
@@ -224,7 +271,7 @@ def _text(value: object) -> str:
     try:
         return _cleaned(str(value))
     except Exception as error:
-        # Such as of a value that contains itself too often, or of a foreign class.
+        # For example, a cyclic value, or one of a foreign class.
         return f"({type(value).__name__}: no text, because of {type(error).__name__})"
 
 

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Version(argparse.Action):
-    """Read the version only if it is asked for: a hook has no time for it."""
+    """Read the version only on demand: a hook has no time for it."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         print(f"pausepoint {metadata.version('pausepoint')}")
@@ -51,9 +51,19 @@ class _Version(argparse.Action):
 
 
 def parser() -> argparse.ArgumentParser:
-    root = argparse.ArgumentParser(prog="pausepoint", description="Ask people, and answer them, through Pausepoint.")
-    root.add_argument("--version", action=_Version, nargs=0, help="print the version of this package, and end")
-    root.add_argument("--url", default="", help="address of Pausepoint (default: PAUSEPOINT_URL)")
+    root = argparse.ArgumentParser(
+        prog="pausepoint",
+        description="Ask people, and answer them, through Pausepoint.",
+    )
+    root.add_argument(
+        "--version",
+        action=_Version,
+        nargs=0,
+        help="print the version of this package, and end",
+    )
+    root.add_argument(
+        "--url", default="", help="address of Pausepoint (default: PAUSEPOINT_URL)"
+    )
     root.add_argument("--key", default="", help="API key (default: PAUSEPOINT_KEY)")
     added = root.add_subparsers(required=True, metavar="command")
     _add_asking(added)
@@ -66,15 +76,42 @@ def parser() -> argparse.ArgumentParser:
 def _add_asking(added: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     asking = added.add_parser("ask", help="ask a question or for an approval, and wait")
     asking.add_argument("title")
-    asking.add_argument("--option", action="append", default=[], metavar="TEXT", help="an answer to choose from")
-    asking.add_argument("--multiple", action="store_true", help="more than one option may be chosen")
+    asking.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="an answer to choose from",
+    )
+    asking.add_argument(
+        "--multiple", action="store_true", help="more than one option may be chosen"
+    )
     asking.add_argument("--tool", default="", help="ask for an approval of this tool")
-    asking.add_argument("--input", type=_object, default={}, metavar="JSON", help="the input that would run")
+    asking.add_argument(
+        "--input",
+        type=_object,
+        default={},
+        metavar="JSON",
+        help="the input that would run",
+    )
     asking.add_argument("--message", default="", help="more to read, in Markdown")
-    asking.add_argument("--priority", choices=("low", "normal", "high", "critical"), default="normal")
-    asking.add_argument("--timeout", type=_duration, metavar="10m", help="deadline of the request: 30s, 10m, 2h, 1d")
-    asking.add_argument("--name", default="", help="your name of the request: the same name finds the same request")
-    asking.add_argument("--no-wait", action="store_true", help="print the request's id and end")
+    asking.add_argument(
+        "--priority", choices=("low", "normal", "high", "critical"), default="normal"
+    )
+    asking.add_argument(
+        "--timeout",
+        type=_duration,
+        metavar="10m",
+        help="deadline of the request: 30s, 10m, 2h, 1d",
+    )
+    asking.add_argument(
+        "--name",
+        default="",
+        help="your name of the request: the same name finds the same request",
+    )
+    asking.add_argument(
+        "--no-wait", action="store_true", help="print the request's id and end"
+    )
     _waits(asking)
     asking.set_defaults(run=commands.ask)
 
@@ -85,7 +122,10 @@ def _add_asking(added: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _add_deciding(added: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    for verdict, summary in (("approve", "approve a request"), ("reject", "reject a request, or decline a question")):
+    for verdict, summary in (
+        ("approve", "approve a request"),
+        ("reject", "reject a request, or decline a question"),
+    ):
         deciding = added.add_parser(verdict, help=summary)
         deciding.add_argument("id")
         deciding.add_argument("--comment", default="", help="a message to the agent")
@@ -93,23 +133,39 @@ def _add_deciding(added: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     answering = added.add_parser("answer", help="answer a question")
     answering.add_argument("id")
-    answering.add_argument("answer", nargs="+", help="the text, or the labels of the options")
+    answering.add_argument(
+        "answer", nargs="+", help="the text, or the labels of the options"
+    )
     answering.add_argument("--comment", default="", help="a message to the agent")
     answering.set_defaults(run=commands.answer)
 
 
 def _add_agents(added: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    hooking = added.add_parser("hook", help="answer a hook of a coding agent: reads stdin, prints the answer")
+    hooking = added.add_parser(
+        "hook", help="answer a hook of a coding agent: reads stdin, prints the answer"
+    )
     hooking.add_argument("agent", choices=hook.AGENTS)
-    hooking.add_argument("--defer", action="store_true", help="end at once; a resumed Claude Code gets the decision")
+    hooking.add_argument(
+        "--defer",
+        action="store_true",
+        help="end at once; a resumed Claude Code gets the decision",
+    )
     for name, default, summary in (
-        ("--give-up-after", hook.GIVE_UP, "block after this time; must be less than the hook's timeout"),
+        (
+            "--give-up-after",
+            hook.GIVE_UP,
+            "block after this time; must be less than the hook's timeout",
+        ),
         ("--patience", 20.0, "block if Pausepoint cannot be reached for this time"),
     ):
-        hooking.add_argument(name, type=_seconds, default=default, metavar="10m", help=summary)
+        hooking.add_argument(
+            name, type=_seconds, default=default, metavar="10m", help=summary
+        )
     hooking.set_defaults(run=hook.run)
 
-    connecting = added.add_parser("connect", help="connect the coding agents and frameworks of a project")
+    connecting = added.add_parser(
+        "connect", help="connect the coding agents and frameworks of a project"
+    )
     connect.add_arguments(connecting)
     connecting.set_defaults(run=connect.run)
 
@@ -119,19 +175,31 @@ def _add_lists(added: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     listing.add_argument("--once", action="store_true", help="print it once and end")
     listing.set_defaults(run=commands.inbox)
 
-    granting = added.add_parser("grants", help="show what runs without asking, or revoke a grant")
+    granting = added.add_parser(
+        "grants", help="show what runs without asking, or revoke a grant"
+    )
     granting.add_argument("--tool", default="", help="only of this tool")
     granting.add_argument("--ended", action="store_true", help="those that have ended")
     granting.add_argument("--json", action="store_true", help="print the whole grants")
     granting.add_argument(
-        "--revoke", default="", metavar="ID", help="end this grant: its calls wait for a person again"
+        "--revoke",
+        default="",
+        metavar="ID",
+        help="end this grant: its calls wait for a person again",
     )
-    granting.add_argument("--reason", default="", help="why it is revoked, for the record")
+    granting.add_argument(
+        "--reason", default="", help="why it is revoked, for the record"
+    )
     granting.set_defaults(run=commands.grants)
 
 
 def _waits(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--give-up-after", type=_duration, metavar="10m", help="end waiting after this; exit code 3")
+    command.add_argument(
+        "--give-up-after",
+        type=_duration,
+        metavar="10m",
+        help="end waiting after this; exit code 3",
+    )
     command.add_argument("--json", action="store_true", help="print the whole request")
     command.add_argument(
         "--exec",
@@ -145,7 +213,9 @@ def _waits(command: argparse.ArgumentParser) -> None:
 
 def _duration(text: str) -> timedelta:
     if not (match := re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration like 30s, 10m, 2h or 1d")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a duration like 30s, 10m, 2h or 1d"
+        )
     return timedelta(seconds=int(match[1]) * UNITS[match[2]])
 
 

@@ -1,4 +1,4 @@
-"""CrewAI: asks people before tools run, and puts `@human_feedback` to them.
+"""CrewAI: asks people before tools run, and answers `@human_feedback` with people's feedback.
 
     ask_before_tools(desk, "refund", thread_id="order-4711")
     flow_config.hitl_provider = DeskFeedback(desk)
@@ -30,9 +30,15 @@ from pausepoint.crewai_feedback import DeskFeedback, NobodyAnswered, TwoAtOnce, 
 from pausepoint.desk import Desk
 from pausepoint.gate import Gate, NotGated, Ruling, logger
 
-__all__ = ["DeskFeedback", "NobodyAnswered", "ToolError", "TwoAtOnce", "ask_before_tools"]
+__all__ = [
+    "DeskFeedback",
+    "NobodyAnswered",
+    "ToolError",
+    "TwoAtOnce",
+    "ask_before_tools",
+]
 
-#: What CrewAI gives to the model in place of the result of a tool that raised an error or did not run.
+#: CrewAI's text for the model in place of the result of a tool that raised an error or did not run.
 FAILED = re.compile(
     r"\s*(?:Error executing tool: |I encountered an error while trying to use the tool\. This was the error: "
     r"|(?=Tool '.{1,200}' has reached its (?:maximum )?usage limit)|(?=Tool not found\Z))"
@@ -42,19 +48,25 @@ ADDED = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"})
 
 
 def ask_before_tools(
-    desk: Desk, *tools: str, thread_id: str, questions: Collection[str] = (), **extra: Any
+    desk: Desk,
+    *tools: str,
+    thread_id: str,
+    questions: Collection[str] = (),
+    **extra: Any,
 ) -> Callable[[], None]:
     """Ask before each call of the named tools, or of all tools if none is named, in all crews of this process.
 
-    The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
-    A call whose result was reported in an earlier run does not run again: the model gets that result.
-    A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `thread_id` names the run: CrewAI does not tell the ids of calls, so a call is known by the run, its input, and how often
-    it was made. `extra` are more fields of each request, such as `priority` or `timeout`. Call what is returned to stop asking.
-    While a crew lacks a tool of a name that is given here, calls that no one is asked about are refused.
+    The call runs with the approved input, and its result is reported. If it is not approved, the model is told why. A call whose
+    result was reported in an earlier run does not run again: the model gets that result. A tool named in `questions` never runs:
+    a person answers the first text of its input, and the answer is its result.
+    `thread_id` names the run: CrewAI does not reveal the ids of calls, so a call is identified by the run, its input, and its
+    repeat number. `extra` are additional fields of each request, such as `priority` or `timeout`. Call the returned function to
+    stop asking. While a crew lacks a tool named here, calls that need no one's approval are refused.
     """
-    # CrewAI calls the tool "Send Mail" `send_mail` in its hooks; a name that fits no call would never ask.
-    names, question_names = (frozenset(map(sanitize_tool_name, group)) for group in (tools, questions))
+    # In its hooks, CrewAI names the tool "Send Mail" `send_mail`; a name that matches no call would never ask.
+    names, question_names = (
+        frozenset(map(sanitize_tool_name, group)) for group in (tools, questions)
+    )
     hooks = _Hooks(Gate(desk, names, question_names, extra), desk, thread_id)
     register_before_tool_call_hook(hooks.before)
     register_after_tool_call_hook(hooks.after)
@@ -67,7 +79,7 @@ def ask_before_tools(
 
 
 class ToolError(Exception):
-    """The error of a tool, of which CrewAI tells only the text."""
+    """The error of a tool, of which CrewAI reveals only the text."""
 
 
 class _Hooks:
@@ -75,7 +87,7 @@ class _Hooks:
         self.gate, self.desk, self.thread_id = gate, desk, thread_id
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
-        #: What was decided about calls that have not ended, by the identity of their input, which is kept for that.
+        #: Decisions about calls that have not ended, by the `id()` of their input, which is kept alive for that.
         self._decided: dict[int, tuple[dict[str, Any], Ruling | str]] = {}
 
     def before(self, context: ToolCallHookContext) -> bool | None:
@@ -85,12 +97,16 @@ class _Hooks:
             if not self.gate.concerns(name):
                 self._check(context)
                 return None
-            decided: Ruling | str = self.gate.decided(self._call(context), _schema(context))
+            decided: Ruling | str = self.gate.decided(
+                self._call(context), _schema(context)
+            )
         except NotGated as error:
             logger.error("A call of %s was not run. %s", name, error)
             decided = f"This call was not run. {error}"
         except Exception as error:
-            logger.exception("No one could be asked about a call of %s, so it was not run.", name)
+            logger.exception(
+                "No one could be asked about a call of %s, so it was not run.", name
+            )
             decided = f"No one could be asked about this call, so it was not run: {type(error).__name__}."
         if isinstance(decided, Ruling) and not decided.runs:
             decided = decided.text
@@ -112,20 +128,33 @@ class _Hooks:
         raw = getattr(context, "raw_tool_result", None)
         result = context.tool_result if raw is None else raw
         error = (
-            ToolError(result[failed.end() :]) if isinstance(result, str) and (failed := FAILED.match(result)) else None
+            ToolError(result[failed.end() :])
+            if isinstance(result, str) and (failed := FAILED.match(result))
+            else None
         )
         gate.ended(self.desk, decided, output=result, error=error)
         _uncache(context, decided)
         return decided.noted(str(context.tool_result)) if decided.note else None
 
     def _check(self, context: ToolCallHookContext) -> None:
-        """Raise NotGated if the crew lacks a named tool: perhaps this call is the one that is meant."""
+        """Raise NotGated if the crew lacks a named tool: this call may be the one that was meant."""
         crew, agent = context.crew, context.agent
         agents = [*(crew.agents if crew else ()), *([agent] if agent else ())]
-        names = {context.tool_name, *_tool_names([*agents, *(crew.tasks if crew else ())])} | self._added()
-        if not names <= self.gate.known and not self.gate.names | self.gate.questions <= names:
-            # Perhaps an agent that has not begun yet gets them.
-            names.update(name for each in agents if each is not agent for name in _fetched_names(each))
+        names = {
+            context.tool_name,
+            *_tool_names([*agents, *(crew.tasks if crew else ())]),
+        } | self._added()
+        if (
+            not names <= self.gate.known
+            and not self.gate.names | self.gate.questions <= names
+        ):
+            # An agent that has not begun yet may get them.
+            names.update(
+                name
+                for each in agents
+                if each is not agent
+                for name in _fetched_names(each)
+            )
         self.gate.check(names)
 
     def _added(self) -> frozenset[str]:
@@ -142,7 +171,7 @@ class _Hooks:
 
 
 def _tool_names(holders: list[Any]) -> Iterator[str]:
-    """Yield the names of the tools of agents and tasks, those included that an agent has got for its task."""
+    """Yield the names of the tools of agents and tasks, including those that an agent has got for its task."""
     for holder in holders:
         executor = getattr(holder, "agent_executor", None)
         for tools in (
@@ -157,24 +186,30 @@ def _fetched_names(agent: Any) -> Iterator[str]:
     """Yield the names of the tools that an agent gets from MCP servers and apps when it begins."""
     for kind, fetch in (("mcps", "get_mcp_tools"), ("apps", "get_platform_tools")):
         if sources := getattr(agent, kind, None):
-            yield from (sanitize_tool_name(tool.name) for tool in getattr(agent, fetch)(sources))
+            yield from (
+                sanitize_tool_name(tool.name) for tool in getattr(agent, fetch)(sources)
+            )
 
 
 def _uncache(context: ToolCallHookContext, ruling: Ruling) -> None:
-    """Take the result of an approved call from the cache of CrewAI: the next equal call is approved to run, too."""
+    """Remove the result of an approved call from CrewAI's cache: the next equal call needs an approval too."""
     executor = getattr(context.agent, "agent_executor", None)
     for holder in (context.agent, executor):
         if cache := getattr(getattr(holder, "tools_handler", None), "cache", None):
             # CrewAI caches a changed call by either input, depending on the version.
             for arguments in (ruling.input, ruling.outcome.document.get("input")):
-                cache.add(tool=context.tool_name, input=json.dumps(arguments) if arguments else "", output=None)
+                cache.add(
+                    tool=context.tool_name,
+                    input=json.dumps(arguments) if arguments else "",
+                    output=None,
+                )
 
 
 def _schema(context: ToolCallHookContext) -> dict[str, Any] | None:
-    """Return the JSON Schema of the arguments of a tool, if it tells one."""
+    """Return the JSON Schema of a tool's arguments, if available."""
     try:
         schema: dict[str, Any] = context.tool.args_schema.model_json_schema()
     except Exception:
-        # Such as of a tool that CrewAI does not show, or of a type that JSON Schema does not have.
+        # For example, a tool that CrewAI does not reveal, or a type that JSON Schema does not have.
         return None
     return schema

@@ -1,4 +1,4 @@
-"""CrewAI: puts each `@human_feedback` of a flow to people, and resumes stored flows once."""
+"""CrewAI: asks people for each `@human_feedback` of a flow, and resumes stored flows once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pausepoint import calls
 from pausepoint.desk import Asked, Desk, Outcome, Refused
 from pausepoint.gate import NotGated
 
-#: Where a stored flow keeps the id of its request, and how often it has asked what.
+#: State keys of a stored flow: the id of its request, and the counts of its questions.
 REQUEST, COUNTS = "pausepoint_request", "pausepoint_counts"
 
 
@@ -26,22 +26,22 @@ class NobodyAnswered(Exception):
 
 
 class TwoAtOnce(NotGated):
-    """Two methods of a flow ask for feedback at the same time. CrewAI would store one of them, and throw the other away."""
+    """Two methods of a flow ask for feedback at the same time. CrewAI would store one of them, and lose the other."""
 
 
 class DeskFeedback:
     """The provider of `@human_feedback`: `flow_config.hitl_provider = DeskFeedback(desk)`.
 
-    It asks the message of the decorator, with the output of the method, and offers its outcomes. With `wait=False` the flow is
-    stored and ends, and `resume` goes on with it. Of several methods that would ask at the same time, none is asked then:
-    TwoAtOnce is raised. `extra` are more fields of each request.
+    It asks with the decorator's message and the method's output, and offers its outcomes. With `wait=False` the flow is stored
+    and ends, and `resume` continues it. If several methods would ask at the same time, none does then: TwoAtOnce is raised.
+    `extra` are additional fields of each request.
     """
 
     def __init__(self, desk: Desk, *, wait: bool = True, **extra: Any) -> None:
         self.desk, self.wait, self.extra = desk, wait, extra
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
-        #: What flows have asked that were stored, or are resumed now, by their ids: how often each question.
+        #: The questions of flows that were stored or are being resumed, by flow id, with their counts.
         self._stored: dict[str, Counter[str]] = {}
         #: The flows that are about to be stored with a question, by their ids.
         self._pausing: dict[str, str] = {}
@@ -56,27 +56,38 @@ class DeskFeedback:
         _check_alone(context, flow)
         with self._lock:
             if self._is_pausing(context, flow):
-                # The other one cannot be answered either: what follows waits for both.
+                # The other one cannot be answered either: the next step waits for both.
                 self.desk.cancel(
-                    self._pausing[context.flow_id], comment=f"{context.method_name} asks at the same time."
+                    self._pausing[context.flow_id],
+                    comment=f"{context.method_name} asks at the same time.",
                 )
                 raise TwoAtOnce(_two_at_once(context.method_name, "another method"))
             request, counts = self._found_or_asked(context)
             self._pausing[context.flow_id] = request["id"]
-        context.metadata = {**(context.metadata or {}), REQUEST: request["id"], COUNTS: dict(counts)}
+        context.metadata = {
+            **(context.metadata or {}),
+            REQUEST: request["id"],
+            COUNTS: dict(counts),
+        }
         raise HumanFeedbackPending(
-            context=context, callback_info={"request_id": request["id"], "url": request.get("url")}
+            context=context,
+            callback_info={"request_id": request["id"], "url": request.get("url")},
         )
 
     def _is_pausing(self, context: PendingFeedbackContext, flow: Flow[Any]) -> bool:
-        """Return whether this run of the flow has asked already, and has not been stored yet."""
-        return context.flow_id in self._pausing and getattr(flow, "_pending_feedback_context", None) is None
+        """Return whether this run of the flow has already asked, but has not been stored yet."""
+        return (
+            context.flow_id in self._pausing
+            and getattr(flow, "_pending_feedback_context", None) is None
+        )
 
-    def resume(self, flow_class: type[Flow[Any]], flow_id: str, persistence: FlowPersistence) -> Any:
-        """Wait for the answer to a flow that was stored, go on with it, and return its result or its next pause.
+    def resume(
+        self, flow_class: type[Flow[Any]], flow_id: str, persistence: FlowPersistence
+    ) -> Any:
+        """Wait for the answer to a stored flow, continue it, and return its result or its next pause.
 
-        One process does that; Refused is raised in another one. If the flow raises an error, it is stored again as it was: the
-        next call goes on with the same answer.
+        Only one process does that; in others, Refused is raised. If the flow raises an error, it is stored again in its earlier
+        state: the next call continues with the same answer.
         """
         stored = persistence.load_pending_feedback(flow_id)
         if stored is None:
@@ -84,11 +95,18 @@ class DeskFeedback:
         state, context = stored
         metadata = context.metadata or {}
         if (request_id := metadata.get(REQUEST)) is None:
-            raise LookupError(f"The flow {flow_id} was not stored by DeskFeedback, so no one was asked.")
+            raise LookupError(
+                f"The flow {flow_id} was not stored by DeskFeedback, so no one was asked."
+            )
         feedback = _feedback(self.desk.wait(request_id), context)
-        with self.desk.resume(request_id), self._using(flow_id, request_id, metadata.get(COUNTS) or {}):
+        with (
+            self.desk.resume(request_id),
+            self._using(flow_id, request_id, metadata.get(COUNTS) or {}),
+        ):
             try:
-                return flow_class.from_pending(flow_id, persistence=persistence).resume(feedback)
+                return flow_class.from_pending(flow_id, persistence=persistence).resume(
+                    feedback
+                )
             except Exception:
                 # CrewAI forgets the pause before the next method begins.
                 if persistence.load_pending_feedback(flow_id) is None:
@@ -96,7 +114,9 @@ class DeskFeedback:
                 raise
 
     @contextlib.contextmanager
-    def _using(self, flow_id: str, request_id: str, counts: Mapping[str, int]) -> Iterator[None]:
+    def _using(
+        self, flow_id: str, request_id: str, counts: Mapping[str, int]
+    ) -> Iterator[None]:
         with self._lock:
             self._stored[flow_id] = Counter(counts)
             self._in_use.add(request_id)
@@ -108,21 +128,27 @@ class DeskFeedback:
                 self._stored.pop(flow_id, None)
                 self._in_use.discard(request_id)
 
-    def _found_or_asked(self, context: PendingFeedbackContext) -> tuple[dict[str, Any], Counter[str]]:
-        """Ask, or return the request of an earlier run of the flow whose answer was not used; with what the flow has asked."""
+    def _found_or_asked(
+        self, context: PendingFeedbackContext
+    ) -> tuple[dict[str, Any], Counter[str]]:
+        """Ask, or return the unused request of an earlier run of the flow; with the counts of the flow's questions."""
         counts = Counter(self._stored.get(context.flow_id, {}))
         while True:
             request = self._ask(context, _next_key(self.desk, context, counts))
-            if request["status"] == "pending" or (request["status"] == "answered" and not self._is_used(request["id"])):
+            if request["status"] == "pending" or (
+                request["status"] == "answered" and not self._is_used(request["id"])
+            ):
                 return request, counts
 
     def _is_used(self, request_id: str) -> bool:
-        """Return whether a flow has gone on with the answer to a request."""
+        """Return whether a flow has continued with the answer to a request."""
         if request_id in self._in_use:
             return True
         try:
             with self.desk.resume(request_id) as resume:
-                resume.give_back("The flow began anew, and waits with the same question.")
+                resume.give_back(
+                    "The flow began anew, and waits with the same question."
+                )
         except Refused as refused:
             if refused.code not in {"resume_taken", "already_resumed"}:
                 raise
@@ -139,19 +165,25 @@ class DeskFeedback:
             "agent": calls.shortened(context.flow_class.rpartition(".")[2], 100),
         }
         if context.emit:
-            # No free text: CrewAI would let a model guess which outcome it means.
+            # No free text: CrewAI would let a model guess the matching outcome.
             fields["options"] = list(context.emit)
         return self.desk.ask(title, idempotency_key=key, **{**fields, **self.extra})
 
 
 def _check_alone(context: PendingFeedbackContext, flow: Flow[Any]) -> None:
-    """Raise TwoAtOnce if another method with feedback begins whenever this one does."""
-    methods: Mapping[str, Any] = getattr(getattr(flow, "_definition", None), "methods", None) or {}
+    """Raise TwoAtOnce if another method with feedback always begins together with this one."""
+    methods: Mapping[str, Any] = (
+        getattr(getattr(flow, "_definition", None), "methods", None) or {}
+    )
     mine = methods.get(context.method_name)
     if mine is None:
         return
     for name, other in methods.items():
-        if name != context.method_name and other.human_feedback and _triggers(mine) & _triggers(other):
+        if (
+            name != context.method_name
+            and other.human_feedback
+            and _triggers(mine) & _triggers(other)
+        ):
             raise TwoAtOnce(_two_at_once(context.method_name, name))
 
 
@@ -163,7 +195,7 @@ def _two_at_once(name: str, other: str) -> str:
 
 
 def _triggers(method: Any) -> set[str]:
-    """Return what makes a method begin: the start of the flow, methods, outcomes, and sets of them that all have to be there."""
+    """Return the triggers of a method: the start of the flow, methods, outcomes, and sets of them that are all required."""
     conditions = [condition for condition in (method.start, method.listen) if condition]
     triggers: set[str] = set()
     while conditions:
@@ -181,14 +213,19 @@ def _triggers(method: Any) -> set[str]:
 
 def _next_key(desk: Desk, context: PendingFeedbackContext, counts: Counter[str]) -> str:
     """Return a key that is the same when a flow with the same id runs again from its start, and count the question."""
-    about = [context.flow_id, context.method_name, context.method_output, context.message]
+    about = [
+        context.flow_id,
+        context.method_name,
+        context.method_output,
+        context.message,
+    ]
     content = desk.name_of(text_of(about))
     counts[content] += 1
     return f"{content}-{counts[content]}"
 
 
 def _feedback(outcome: Outcome, context: PendingFeedbackContext) -> str:
-    """Return what CrewAI gets as the feedback, or raise NobodyAnswered."""
+    """Return the feedback for CrewAI, or raise NobodyAnswered."""
     if outcome.answer is not None:
         return calls.answer_text(outcome)
     if outcome.halted or (context.emit and context.default_outcome is None):
@@ -197,5 +234,5 @@ def _feedback(outcome: Outcome, context: PendingFeedbackContext) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return any value as a text that is the same for equal ones."""
+    """Return any value as a text that is the same for equal values."""
     return json.dumps(value, sort_keys=True, default=str)

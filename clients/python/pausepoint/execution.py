@@ -1,4 +1,4 @@
-"""Run a command with the input that was approved, once, and report how it ended."""
+"""Run a command with the approved input, once, and report how it ended."""
 
 from __future__ import annotations
 
@@ -18,37 +18,41 @@ from pausepoint.desk import Desk, LeaseLost, Outcome, Refused
 from pausepoint.gate import Ruling
 from pausepoint.terminal import visible
 
-#: An argument that stands for the whole approved input, as JSON.
+#: Placeholder argument for the whole approved input, as JSON.
 WHOLE = "{}"
-#: An argument that stands for one member of it.
+#: Placeholder argument for one member of it.
 MEMBER = re.compile(r"\{([^{}]+)\}")
-#: The exit code if the approved input is not the one that was asked about.
+#: The exit code if the approved input differs from the requested one.
 CHANGED = 5
 #: The exit code if the approval was used before.
 USED = 6
 
 
 class CommandFailed(Exception):
-    """The command ended with another exit code than 0."""
+    """The command exited with a code other than 0."""
 
     def __init__(self, name: str, code: int) -> None:
         self.code = code
         super().__init__(f"{name} ended with exit code {code}")
 
 
-def check_command(command: Sequence[str], asked: Mapping[str, Any] | None = None) -> None:
-    """Raise ValueError for a command that does not exist, or whose arguments name members that the input does not have."""
+def check_command(
+    command: Sequence[str], asked: Mapping[str, Any] | None = None
+) -> None:
+    """Raise ValueError for a command that does not exist, or whose arguments name members that the input lacks."""
     if shutil.which(command[0]) is None:
         raise ValueError(f"There is no command {command[0]!r} to run.")
     missing = [] if asked is None else sorted(_members(command) - asked.keys())
     if missing:
-        raise ValueError(f"The input has no member {missing[0]!r}, which stands in the command.")
+        raise ValueError(
+            f"The input has no member {missing[0]!r}, which stands in the command."
+        )
 
 
 def run_approved(desk: Desk, outcome: Outcome, command: Sequence[str]) -> int:
-    """Claim an approval, run the command with what was approved, report how it ended, and return the exit code.
+    """Claim an approval, run the command with the approved input, report how it ended, and return the exit code.
 
-    If it has run already, return how that ended, without running it again; if another process runs it, wait for that.
+    If it has already run, return how that ended, without running it again; if another process is running it, wait for that.
     """
     ruling = gate.claimed(desk, Ruling(outcome, question=False), {})
     if not ruling.runs:
@@ -65,7 +69,9 @@ def run_approved(desk: Desk, outcome: Outcome, command: Sequence[str]) -> int:
         )
         return CHANGED
     try:
-        gate.run(desk, ruling, _run, [_argument(word, ruling.input) for word in command])
+        gate.run(
+            desk, ruling, _run, [_argument(word, ruling.input) for word in command]
+        )
     except CommandFailed as failed:
         return failed.code
     return 0
@@ -75,7 +81,7 @@ def use(desk: Desk, outcome: Outcome) -> bool:
     """Use up an approval, for a caller that runs something itself; return False if it was used before."""
     try:
         with desk.resume(outcome.request_id) as resume:
-            # If a process ended while it had the approval, no one knows what it has run.
+            # If a process ended while it held the approval, it is unknown what it has run.
             if not resume.taken[0].document.get("lost_by"):
                 return True
             resume.give_back("The approval may have been used before.")
@@ -88,7 +94,7 @@ def use(desk: Desk, outcome: Outcome) -> bool:
 
 
 def _takes(command: Sequence[str], ruling: Ruling) -> bool:
-    """Return whether the command gets every member in which the approved input differs from the one asked about."""
+    """Return whether the command gets every member in which the approved input differs from the requested one."""
     asked: Mapping[str, Any] = ruling.outcome.document.get("input") or {}
     approved = ruling.input
     names = asked.keys() | approved.keys()
@@ -122,14 +128,14 @@ def _run(arguments: Sequence[str]) -> dict[str, int]:
     with subprocess.Popen(arguments) as process, _signals_to(process):  # noqa: S603 - see above
         code = process.wait()
     if code:
-        # As a shell says that a signal ended it.
+        # Like a shell's exit code for a command ended by a signal.
         raise CommandFailed(arguments[0], code if code > 0 else 128 - code)
     return {"exit_code": 0}
 
 
 @contextmanager
 def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Leave interrupts to the command, which gets them from the terminal too, and pass on SIGTERM: its end is reported."""
+    """Leave interrupts to the command, which also gets them from the terminal; pass on SIGTERM, so that its end is reported."""
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
         process.send_signal(number)

@@ -1,4 +1,4 @@
-"""Google ADK: a plugin that asks people before tools run, in the place where the call starts.
+"""Google ADK: a plugin that asks people before tools run, at the point of the call.
 
     app = App(name="billing", root_agent=agent, plugins=[DeskPlugin(desk, "refund")])
 
@@ -25,27 +25,33 @@ from pausepoint.gate import AnyDesk, Gate, NotGated, Ruling
 class DeskPlugin(BasePlugin):
     """Asks before each call of the named tools, or of all tools if none is named.
 
-    The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
-    A call whose result was reported in an earlier run does not run again: the model gets that result.
-    A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `extra` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if no agent of the app has
-    a tool of a name that is given here, if the model runs it itself, or if an agent that is a tool does not get the plugins.
+    The call runs with the approved input, and its result is reported. If it is not approved, the model is told why. A call whose
+    result was reported in an earlier run does not run again: the model gets that result. A tool named in `questions` never runs:
+    a person answers the first text of its input, and the answer is its result.
+    `extra` are additional fields of each request, such as `priority` or `timeout`. A run raises NotGated if no agent of the app
+    has a tool named here, if the model runs that tool itself, or if an agent that is a tool does not get the plugins.
     """
 
-    def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any) -> None:
+    def __init__(
+        self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any
+    ) -> None:
         super().__init__(name="pausepoint")
         self.gate = Gate(desk, tools, questions, extra)
         #: Approved calls that have not run yet, by invocation and call.
         self._approved: dict[tuple[str, str], Ruling] = {}
 
-    async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> None:
         await self._check(invocation_context)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         call_id, thread = tool_context.function_call_id or "", tool_context.session.id
-        call = ToolCall(tool.name, call_id, dict(tool_args), thread, tool_context.agent_name)
+        call = ToolCall(
+            tool.name, call_id, dict(tool_args), thread, tool_context.agent_name
+        )
         if not self.gate.concerns(call.name):
             if call.name not in self.gate.known:
                 # A live run does not begin with `before_run_callback` in all versions.
@@ -56,7 +62,9 @@ class DeskPlugin(BasePlugin):
             output = ruling.output
             if not ruling.succeeded:
                 return _noted({"error": output}, ruling)
-            return _noted(output if isinstance(output, dict) else {"result": output}, ruling)
+            return _noted(
+                output if isinstance(output, dict) else {"result": output}, ruling
+            )
         self._approved[_place(tool_context)] = ruling
         # In place: the tool is called with this dict.
         tool_args.clear()
@@ -64,30 +72,52 @@ class DeskPlugin(BasePlugin):
         return None
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        result: Any,
     ) -> dict[str, Any] | None:
         ruling = self._approved.pop(_place(tool_context), None)
         if ruling is None:
             return None
         await gate.aended(self.gate.desk, ruling, output=result)
-        return _noted(result if isinstance(result, dict) else {"result": result}, ruling) if ruling.note else None
+        return (
+            _noted(result if isinstance(result, dict) else {"result": result}, ruling)
+            if ruling.note
+            else None
+        )
 
     async def on_tool_error_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        error: Exception,
     ) -> dict[str, Any] | None:
         if ruling := self._approved.pop(_place(tool_context), None):
             await gate.aended(self.gate.desk, ruling, error=error)
         return None
 
     async def _check(self, invocation: InvocationContext) -> None:
-        tools = [tool async for tool in _tools(invocation.agent.root_agent, ReadonlyContext(invocation))]
-        self.gate.check([tool.name for tool in tools], [tool.name for tool in tools if _in_model(tool)])
+        tools = [
+            tool
+            async for tool in _tools(
+                invocation.agent.root_agent, ReadonlyContext(invocation)
+            )
+        ]
+        self.gate.check(
+            [tool.name for tool in tools],
+            [tool.name for tool in tools if _in_model(tool)],
+        )
         for tool in tools:
             if isinstance(tool, AgentTool) and not tool.include_plugins:
                 await self._check_isolated(tool, ReadonlyContext(invocation))
 
     async def _check_isolated(self, tool: AgentTool, context: ReadonlyContext) -> None:
-        """Raise NotGated if an agent that does not get this plugin has a tool that people are to be asked about."""
+        """Raise NotGated if an agent without this plugin has a tool that needs approval."""
         names = {inner.name async for inner in _tools(tool.agent, context)}
         if unasked := sorted(name for name in names if self.gate.concerns(name)):
             raise NotGated(
@@ -116,11 +146,14 @@ async def _tools(agent: BaseAgent, context: ReadonlyContext) -> AsyncIterator[Ba
 
 def _in_model(tool: BaseTool) -> bool:
     """Return whether the model runs a tool itself, such as a search: it is not declared as a function."""
-    return not isinstance(tool, ExampleTool | PreloadMemoryTool) and tool._get_declaration() is None
+    return (
+        not isinstance(tool, ExampleTool | PreloadMemoryTool)
+        and tool._get_declaration() is None
+    )
 
 
 def _schema(tool: BaseTool) -> dict[str, Any] | None:
-    """Return the JSON Schema of the arguments of a tool, if it tells one; that of Gemini has other names for types."""
+    """Return the JSON Schema of a tool's arguments, if available; Gemini's has other names for types."""
     declared = tool._get_declaration()
     schema = getattr(declared, "parameters_json_schema", None)
     return schema if isinstance(schema, dict) else None

@@ -1,9 +1,9 @@
-"""LangChain 1.x: a middleware that asks people before tools run, in the place where the call starts.
+"""LangChain 1.x: a middleware that asks people before tools run, at the point of the call.
 
     agent = create_agent(model, tools, middleware=[DeskApproval(desk, "refund")])
 
-No checkpointer is needed; the process waits. For threads with a checkpointer, `resume_from_desk` asks what they wait for, and
-resumes each pause in one process only. Install with `pip install "pausepoint[langchain]"`.
+No checkpointer is needed; the process waits. For threads with a checkpointer, `resume_from_desk` asks their pending questions,
+and resumes each pause in one process only. Install with `pip install "pausepoint[langchain]"`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
+from langchain.agents.middleware.types import (
+    ModelRequest,
+    ModelResponse,
+    ToolCallRequest,
+)
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
@@ -22,44 +26,72 @@ from pausepoint import gate
 from pausepoint.calls import ToolCall
 from pausepoint.gate import AnyDesk, Gate, Ruling
 from pausepoint.nested_agents import check_nested, let_through
-from pausepoint.threads import CannotGoOn, RanRejected, aresume_from_desk, resume_from_desk
+from pausepoint.threads import (
+    CannotGoOn,
+    RanRejected,
+    aresume_from_desk,
+    resume_from_desk,
+)
 
-__all__ = ["CannotGoOn", "DeskApproval", "RanRejected", "aresume_from_desk", "resume_from_desk"]
+__all__ = [
+    "CannotGoOn",
+    "DeskApproval",
+    "RanRejected",
+    "aresume_from_desk",
+    "resume_from_desk",
+]
 
 Ran = ToolMessage | Command[Any]
 
-#: The types of tools that are given as a dict and called by the model, for the program to run.
-CALLED_HERE = ("function", "custom", "bash_", "text_editor_", "computer", "memory_", "local_shell", "apply_patch")
+#: Types of tools that are given as a dict, called by the model, and run by the program.
+CALLED_HERE = (
+    "function",
+    "custom",
+    "bash_",
+    "text_editor_",
+    "computer",
+    "memory_",
+    "local_shell",
+    "apply_patch",
+)
 
 
 class DeskApproval(AgentMiddleware[Any, Any, Any]):
     """Asks before each call of the named tools, or of all tools if none is named.
 
-    The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
-    A call whose result was reported in an earlier run does not run again: the model gets that result.
-    A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `extra` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent has no tool of
-    a name that is given here, if the provider of the model runs it, or if an agent within a tool would run it unasked: each
+    The call runs with the approved input, and its result is reported. If it is not approved, the model is told why. A call whose
+    result was reported in an earlier run does not run again: the model gets that result. A tool named in `questions` never runs:
+    a person answers the first text of its input, and the answer is its result.
+    `extra` are additional fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent lacks a
+    tool named here, if the provider of the model runs that tool, or if an agent within a tool would run it without asking: each
     agent needs a middleware of its own.
     """
 
-    def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any) -> None:
+    def __init__(
+        self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any
+    ) -> None:
         super().__init__()
         self.gate = Gate(desk, tools, questions, extra)
 
     def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         self._check(request)
         return handler(request)
 
     async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         self._check(request)
         return await handler(request)
 
-    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Ran]) -> Ran:
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Ran]
+    ) -> Ran:
         call = _call(request)
         if not self.gate.concerns(call.name):
             self.gate.check_unasked(call.name)
@@ -83,7 +115,9 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
         return _told(ran, ruling)
 
     async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Ran]]
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[Ran]],
     ) -> Ran:
         call = _call(request)
         if not self.gate.concerns(call.name):
@@ -114,7 +148,12 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
 def _name(tool: BaseTool | dict[str, Any]) -> str:
     if isinstance(tool, BaseTool):
         return tool.name
-    return str(tool.get("name") or tool.get("function", {}).get("name") or tool.get("type") or next(iter(tool), ""))
+    return str(
+        tool.get("name")
+        or tool.get("function", {}).get("name")
+        or tool.get("type")
+        or next(iter(tool), "")
+    )
 
 
 def _at_provider(tool: BaseTool | dict[str, Any]) -> bool:
@@ -126,12 +165,16 @@ def _at_provider(tool: BaseTool | dict[str, Any]) -> bool:
 
 
 def _schema(tool: BaseTool | None) -> dict[str, Any] | None:
-    """Return the JSON Schema of what the model gives to a tool, if there is one."""
+    """Return the JSON Schema of the model's input to a tool, if there is one."""
     try:
         schema: Any = tool.tool_call_schema if tool else None
-        return schema if isinstance(schema, dict) or schema is None else schema.model_json_schema()
+        return (
+            schema
+            if isinstance(schema, dict) or schema is None
+            else schema.model_json_schema()
+        )
     except Exception:
-        # Such as of a type that JSON Schema does not have.
+        # For example, a type that JSON Schema does not have.
         return None
 
 
@@ -147,12 +190,18 @@ def _approved(request: ToolCallRequest, ruling: Ruling) -> ToolCallRequest:
 
 
 def _message(request: ToolCallRequest, ruling: Ruling) -> ToolMessage:
-    """Return what the model gets for a call that does not run."""
+    """Return the message to the model for a call that does not run."""
     call, output = request.tool_call, ruling.output
-    # A list of contents is given as it was reported.
-    content = output if isinstance(output, list) and not ruling.note and all(map(_is_block, output)) else ruling.text
+    # A reported list of contents is passed on as such.
+    content = (
+        output
+        if isinstance(output, list) and not ruling.note and all(map(_is_block, output))
+        else ruling.text
+    )
     status: Any = "success" if ruling.succeeded else "error"
-    return ToolMessage(content, tool_call_id=call["id"], name=call["name"], status=status)
+    return ToolMessage(
+        content, tool_call_id=call["id"], name=call["name"], status=status
+    )
 
 
 def _is_block(item: Any) -> bool:
@@ -163,7 +212,11 @@ def _result(ran: Ran) -> dict[str, Any]:
     """Return the result of a call, for its report."""
     if not isinstance(ran, ToolMessage):
         return {"output": str(ran)}
-    return {"error": RuntimeError(str(ran.text))} if ran.status == "error" else {"output": ran.content}
+    return (
+        {"error": RuntimeError(str(ran.text))}
+        if ran.status == "error"
+        else {"output": ran.content}
+    )
 
 
 def _told(ran: Ran, ruling: Ruling) -> Ran:

@@ -1,7 +1,7 @@
-"""The right to run an approved call, which one process has at a time: the resume lease of its request.
+"""The right to run an approved call, held by one process at a time: the resume lease of its request.
 
-One approval lets a call run once. A process that comes second waits, and gets the result that the first one reports. If the
-first one ends without a result, no one knows whether the call has run: a person is asked whether it may run again.
+An approval lets a call run once. A second process waits, and gets the result that the first one reports. If the first one ends
+without a result, it is unknown whether the call has run: a person is asked whether it may run again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pausepoint.desk.requests import get
 from pausepoint.desk.resuming import LEASE, give_back, take
 from pausepoint.desk.transport import FIRST_PAUSE, Flow, Pause
 
-#: What people and models are told about a call whose process ended without a result.
+#: Tells people and models about a call whose process ended without a result.
 UNKNOWN = "An earlier run of this call ended before it reported a result, so it may have run already."
-#: Seconds between two attempts to claim a lease that another process holds, at most.
+#: Maximum seconds between two attempts to claim a lease that another process holds.
 LONGEST_PAUSE = 5.0
-#: What a request about another run has of the first request.
+#: Fields of the first request that a request to run again keeps.
 KEPT = ("tool_name", "thread_id", "agent", "priority", "response_schema")
 
 
@@ -37,7 +37,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What became of an approval: the call runs if there is a `resume`, and else `outcome` says why not.
+    """The result of claiming an approval: with `resume`, the call runs; otherwise `outcome` says why not.
 
     `earlier` are approvals of runs that ended without a result; `outcome` is then that of the last request.
     """
@@ -48,7 +48,7 @@ class Claim:
 
 
 def claim(patience: float, outcome: Outcome, extra: Mapping[str, Any]) -> Flow[Claim]:
-    """Claim the right to run an approved call; `extra` are more fields of a request about another run. Raise StillWaiting,
+    """Claim the right to run an approved call; `extra` are additional fields of a request to run again. Raise StillWaiting,
     Refused or Unreachable.
     """
     earlier: tuple[Outcome, ...] = ()
@@ -64,7 +64,7 @@ def claim(patience: float, outcome: Outcome, extra: Mapping[str, Any]) -> Flow[C
         if outcome.result is not None:
             break
         again = yield from _ask_again(patience, outcome, extra)
-        # The first process was perhaps only slow.
+        # The first process may just have been slow.
         late = outcome_of((yield from get(patience, outcome.request_id)))
         if late.result is not None:
             return Claim(late, earlier)
@@ -87,8 +87,10 @@ def _claim_lease(patience: float, request_id: str) -> Flow[Resume | None]:
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def _ask_again(patience: float, outcome: Outcome, extra: Mapping[str, Any]) -> Flow[Outcome]:
-    """Ask a person whether a call may run again; the request is the same for all processes that come to this point."""
+def _ask_again(
+    patience: float, outcome: Outcome, extra: Mapping[str, Any]
+) -> Flow[Outcome]:
+    """Ask a person whether a call may run again; all processes that get here share one request."""
     document = outcome.document
     where = f" [It was approved here]({url})." if (url := document.get("url")) else ""
     fields: Any = {name: document[name] for name in KEPT if document.get(name)}
@@ -111,9 +113,11 @@ def keep(desk: Desk, resume: Resume) -> Lease:
 
 
 def akeep(desk: Desk | AsyncDesk, resume: Resume) -> Lease:
-    """Renew a lease while the present task lives: it may be cancelled where no one is told."""
+    """Renew a lease while the current task lives, which may be cancelled without notice."""
     lease = (
-        keep(desk, resume) if isinstance(desk, Desk) else Lease(resume, asyncio.create_task(desk._keep(resume)).cancel)
+        keep(desk, resume)
+        if isinstance(desk, Desk)
+        else Lease(resume, asyncio.create_task(desk._keep(resume)).cancel)
     )
     if task := asyncio.current_task():
         task.add_done_callback(lambda _task: lease.stop())

@@ -1,6 +1,6 @@
-"""Agents that tools of a LangChain agent run: no named tool runs there without having been asked about.
+"""Agents run by tools of a LangChain agent: none of the named tools runs there without asking.
 
-A middleware is of one agent. An agent within a tool, such as those of the tool `task` of Deep Agents, has middlewares of its own.
+A middleware belongs to one agent. An agent within a tool, such as those of Deep Agents' tool `task`, has its own middlewares.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WHAT_TO_DO = "Give each agent a DeskApproval of its own, such as in the `middlew
 
 
 class _Watch(BaseCallbackHandler):
-    """Stops a tool that people are to be asked about and that no DeskApproval has asked about."""
+    """Stops a tool that needs approval if no DeskApproval has asked about it."""
 
     raise_error = True
     run_inline = True
@@ -30,25 +30,34 @@ class _Watch(BaseCallbackHandler):
         self.gate = gate
 
     def on_tool_start(
-        self, serialized: dict[str, Any], input_str: str, *, tool_call_id: str | None = None, **_: Any
+        self,
+        serialized: dict[str, Any],
+        input_str: str,
+        *,
+        tool_call_id: str | None = None,
+        **_: Any,
     ) -> None:
         name = str((serialized or {}).get("name"))
-        if (name, tool_call_id or "") not in _LET_THROUGH.get() and self.gate.concerns(name):
+        if (name, tool_call_id or "") not in _LET_THROUGH.get() and self.gate.concerns(
+            name
+        ):
             raise NotGated(
                 f"The call of {name!r} was not run: an agent within a tool has made it, and no one was asked. {WHAT_TO_DO}"
             )
 
 
-#: What watches the tools that begin in this context; LangChain adds it to their callbacks.
+#: The watch on tools that begin in this context; LangChain adds it to their callbacks.
 _WATCH: ContextVar[_Watch | None] = ContextVar("pausepoint_watch", default=None)
 #: The calls that a DeskApproval lets run in this context, by name and id.
-_LET_THROUGH: ContextVar[frozenset[tuple[str, str]]] = ContextVar("pausepoint_let_through", default=frozenset())
+_LET_THROUGH: ContextVar[frozenset[tuple[str, str]]] = ContextVar(
+    "pausepoint_let_through", default=frozenset()
+)
 register_configure_hook(_WATCH, inheritable=True)
 
 
 @contextlib.contextmanager
 def let_through(gate: Gate, name: str, call_id: str) -> Iterator[None]:
-    """Let this one call run in the block; others that begin within it have to be asked about first."""
+    """Let this one call run in the block; others that begin within it still need approval."""
     watch = _WATCH.set(_Watch(gate))
     through = _LET_THROUGH.set(_LET_THROUGH.get() | {(name, call_id)})
     try:
@@ -59,11 +68,15 @@ def let_through(gate: Gate, name: str, call_id: str) -> Iterator[None]:
 
 
 def check_nested(gate: Gate, tools: Iterable[Any], middleware: type) -> None:
-    """Raise NotGated if an agent that a tool keeps has a tool that people are to be asked about, and no such middleware."""
+    """Raise NotGated if an agent within a tool has a tool that needs approval, but no such middleware."""
     for tool in tools:
         for name, agent in _agents_of(tool):
             node = getattr(agent.nodes.get("tools"), "bound", None)
-            names = sorted(each for each in getattr(node, "tools_by_name", ()) if gate.concerns(each))
+            names = sorted(
+                each
+                for each in getattr(node, "tools_by_name", ())
+                if gate.concerns(each)
+            )
             if names and not _keeps(getattr(node, "_wrap_tool_call", None), middleware):
                 raise NotGated(
                     f"The tool {tool.name!r} runs the agent {name!r}, whose calls of {', '.join(map(repr, names))} would run "
@@ -72,7 +85,7 @@ def check_nested(gate: Gate, tools: Iterable[Any], middleware: type) -> None:
 
 
 def _agents_of(tool: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the agents that the function of a tool keeps in a closure, as Deep Agents does."""
+    """Yield the agents that a tool's function keeps in a closure, as Deep Agents does."""
     function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
     if not isinstance(tool, BaseTool) or not inspect.isfunction(function):
         return
@@ -83,10 +96,14 @@ def _agents_of(tool: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _keeps(function: Any, middleware: type, levels: int = 20) -> bool:
-    """Return whether a chain of wrappers of calls has one of this middleware: each keeps the next in a closure."""
+    """Return whether a chain of call wrappers contains this middleware: each keeps the next in a closure."""
     if levels == 0 or function is None:
         return False
     if isinstance(getattr(function, "__self__", None), middleware):
         return True
     cells = getattr(function, "__closure__", None) or ()
-    return any(_keeps(cell.cell_contents, middleware, levels - 1) for cell in cells if callable(cell.cell_contents))
+    return any(
+        _keeps(cell.cell_contents, middleware, levels - 1)
+        for cell in cells
+        if callable(cell.cell_contents)
+    )

@@ -1,4 +1,4 @@
-"""JSON that everyone reads in the same way: no name twice in an object, and no NaN or Infinity."""
+"""Unambiguous JSON: no duplicate names in an object, and no NaN or Infinity."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def loads(text: str | bytes) -> Any:
-    """Return the value. Raise ValueError for everything that another reader could refuse or understand differently."""
+    """Parse JSON. Raise ValueError for everything that another parser could refuse or read differently."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except RecursionError:

@@ -1,12 +1,12 @@
-"""Texts of others on a terminal: agents, servers and files of a project may say anything."""
+"""Untrusted texts on a terminal: agents, servers and project files may contain anything."""
 
 from __future__ import annotations
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Return the text in one line, with the code of each character that a terminal would obey or not show.
+    """Return the text on one line, with the code point of each character that a terminal would interpret or not show.
 
-    Those are control characters, line breaks, and what turns the direction of writing. Characters in `keep` stay.
+    Those are control characters, line breaks, and direction overrides. Characters in `keep` stay.
     """
     return "".join(
         letter

@@ -31,12 +31,20 @@ async def flour_price(kilograms: Annotated[int, Field(gt=0, le=10_000)]) -> str:
     priority="high",
     deadline=24 * 3600,
 )
-def order_flour(kilograms: Annotated[int, Field(gt=0, le=10_000)], context: ToolContext) -> dict[str, Any]:
+def order_flour(
+    kilograms: Annotated[int, Field(gt=0, le=10_000)], context: ToolContext
+) -> dict[str, Any]:
     """Order flour. From 100 euros upwards a person approves it, within a day."""
     order, fresh = Order.objects.get_or_create(
-        tool_call_id=context.tool_call_id, defaults={"kilograms": kilograms, "price": PRICE * kilograms}
+        tool_call_id=context.tool_call_id,
+        defaults={"kilograms": kilograms, "price": PRICE * kilograms},
     )
-    return {"order": order.pk, "kilograms": order.kilograms, "price": str(order.price), "ordered_now": fresh}
+    return {
+        "order": order.pk,
+        "kilograms": order.kilograms,
+        "price": str(order.price),
+        "ordered_now": fresh,
+    }
 
 
 @tool
@@ -44,7 +52,9 @@ def bake(loaves: Annotated[int, Field(gt=0)]) -> str:
     """Bake bread from what is ordered."""
     flour = sum(Order.objects.values_list("kilograms", flat=True))
     if flour < loaves:
-        raise ToolError(f"{loaves} loaves need {loaves} kg of flour, and there are {flour}. Order some first.")
+        raise ToolError(
+            f"{loaves} loaves need {loaves} kg of flour, and there are {flour}. Order some first."
+        )
     return f"{loaves} loaves are in the oven"
 
 
@@ -58,7 +68,9 @@ class ConfirmPlan(BaseModel):
 def _confirm(plan: ConfirmPlan) -> Question:
     return Question(
         title="Shall I go ahead with this plan?",
-        message="\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, 1)),
+        message="\n".join(
+            f"{place}. {step}" for place, step in enumerate(plan.steps, 1)
+        ),
         suggestions=["Go ahead", "Not like this"],
         timeout_ms=2 * 3600 * 1000,
         has_default=True,
@@ -68,7 +80,10 @@ def _confirm(plan: ConfirmPlan) -> Question:
 
 #: An interactive tool has a schema and a question, and no function. After two hours the default is the answer.
 confirm_plan = Tool(
-    name="confirm_plan", description="Show the plan and wait for a yes.", input_model=ConfirmPlan, ask=_confirm
+    name="confirm_plan",
+    description="Show the plan and wait for a yes.",
+    input_model=ConfirmPlan,
+    ask=_confirm,
 )
 
 baker = Agent(
@@ -80,8 +95,14 @@ baker = Agent(
         Conversation(
             r"order (?P<kilograms>\d+) kilos",
             [
-                [Say("I ask for the price."), Use("flour_price", {"kilograms": "{kilograms:number}"})],
-                [Say("It costs {results[0]} euros."), Use("order_flour", {"kilograms": "{kilograms:number}"})],
+                [
+                    Say("I ask for the price."),
+                    Use("flour_price", {"kilograms": "{kilograms:number}"}),
+                ],
+                [
+                    Say("It costs {results[0]} euros."),
+                    Use("order_flour", {"kilograms": "{kilograms:number}"}),
+                ],
                 [Say("That is settled: {answers}")],
             ],
             example="order 200 kilos",
@@ -106,7 +127,10 @@ planner = Agent(
             [
                 [
                     Say("Here is what I would do."),
-                    Use("confirm_plan", {"steps": ["Order 40 kilos of flour", "Bake 40 loaves"]}),
+                    Use(
+                        "confirm_plan",
+                        {"steps": ["Order 40 kilos of flour", "Bake 40 loaves"]},
+                    ),
                 ],
                 [Say("You said: {answers}."), Use("order_flour", {"kilograms": 40})],
                 [Say("The flour is ordered."), Use("askUser", TRAY)],

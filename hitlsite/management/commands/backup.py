@@ -20,12 +20,14 @@ class Command(RefusingCommand):
     help = gettext_noop(
         "Copy the SQLite database to a new file, even while it is in use, and check the copy. For PostgreSQL, use pg_dump."
     )
-    # A backup before an upgrade copies unmigrated databases too, and checks must not write to the original.
+    # A backup before an upgrade also copies unmigrated databases, and checks must not write to the original.
     requires_migrations_checks = False
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help=_("the name of the copy; the file must not exist"))
+        parser.add_argument(
+            "file", type=Path, help=_("the name of the copy; the file must not exist")
+        )
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         if connection.vendor != "sqlite":
@@ -38,10 +40,14 @@ class Command(RefusingCommand):
         database = Path(str(connection.settings_dict["NAME"]))
         if not database.exists():
             raise CommandError(
-                _("No database exists at %(database)s. Run `manage.py migrate` first.") % {"database": database}
+                _("No database exists at %(database)s. Run `manage.py migrate` first.")
+                % {"database": database}
             )
         try:
             size = back_up(database, file)
         except BackupFailed as failed:
             raise CommandError(str(failed)) from failed
-        self.stdout.write(_("%(file)s: %(size)s bytes, checked.") % {"file": file, "size": grouped(size)})
+        self.stdout.write(
+            _("%(file)s: %(size)s bytes, checked.")
+            % {"file": file, "size": grouped(size)}
+        )

@@ -21,7 +21,7 @@ from approvals.text.numbers import grouped
 if apps.is_installed("chats"):
     from chats import actions as chats
 
-#: Chats that one query reads.
+#: Chats per query.
 PAGE = 200
 
 #: The contents of a chat, by table.
@@ -40,12 +40,15 @@ INSIDE = {
 def age(text: str) -> timedelta:
     """Parse an age in whole days, 1 to 36500: `180d`."""
     if not re.fullmatch(r"[1-9][0-9]{0,4}d", text) or int(text[:-1]) > 36_500:
-        raise ArgumentTypeError(_("%(text)r is not an age. Enter a number of days, like 180d.") % {"text": text})
+        raise ArgumentTypeError(
+            _("%(text)r is not an age. Enter a number of days, like 180d.")
+            % {"text": text}
+        )
     return timedelta(days=int(text[:-1]))
 
 
 def _in_batches(prune: Callable[[], int]) -> int:
-    """Prune one batch after the other until nothing is left; return how many rows went."""
+    """Prune batch by batch until nothing is left; return the number of rows."""
     pruned = 0
     while count := prune():
         pruned += count
@@ -62,13 +65,20 @@ class Command(RefusingCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--older-than", type=age, default=age("180d"), help=_("age in days, like 180d (the default)")
+            "--older-than",
+            type=age,
+            default=age("180d"),
+            help=_("age in days, like 180d (the default)"),
         )
         parser.add_argument(
-            "--yes", action="store_true", help=_("remove the data; without this option nothing is changed")
+            "--yes",
+            action="store_true",
+            help=_("remove the data; without this option nothing is changed"),
         )
 
-    def handle(self, *args: Any, older_than: timedelta, yes: bool, **options: Any) -> None:
+    def handle(
+        self, *args: Any, older_than: timedelta, yes: bool, **options: Any
+    ) -> None:
         before = timezone.now() - older_than
         if not yes:
             self._list_what_would_go(before)
@@ -80,32 +90,54 @@ class Command(RefusingCommand):
             removed, after = desk.prune_delivered(before, after=after)
             delivered += removed
         self.stdout.write(
-            ngettext("Removed %(count)s delivered event.", "Removed %(count)s delivered events.", delivered)
+            ngettext(
+                "Removed %(count)s delivered event.",
+                "Removed %(count)s delivered events.",
+                delivered,
+            )
             % {"count": grouped(delivered)}
         )
         states = _in_batches(lambda: desk.prune_states(before))
         self.stdout.write(
-            ngettext("Removed %(count)s stored state.", "Removed %(count)s stored states.", states)
+            ngettext(
+                "Removed %(count)s stored state.",
+                "Removed %(count)s stored states.",
+                states,
+            )
             % {"count": grouped(states)}
         )
         files = _in_batches(lambda: desk.prune_attachments(before))
         self.stdout.write(
-            ngettext("Removed %(count)s file of a request.", "Removed %(count)s files of requests.", files)
+            ngettext(
+                "Removed %(count)s file of a request.",
+                "Removed %(count)s files of requests.",
+                files,
+            )
             % {"count": grouped(files)}
         )
         absences = _in_batches(lambda: desk.prune_absences(before))
         self.stdout.write(
-            ngettext("Removed %(count)s past absence.", "Removed %(count)s past absences.", absences)
+            ngettext(
+                "Removed %(count)s past absence.",
+                "Removed %(count)s past absences.",
+                absences,
+            )
             % {"count": grouped(absences)}
         )
         sessions = _in_batches(desk.prune_sessions)
         self.stdout.write(
-            ngettext("Removed %(count)s ended session.", "Removed %(count)s ended sessions.", sessions)
+            ngettext(
+                "Removed %(count)s ended session.",
+                "Removed %(count)s ended sessions.",
+                sessions,
+            )
             % {"count": grouped(sessions)}
         )
 
     def _list_what_would_go(self, before: datetime) -> None:
-        self.stdout.write(_("Older than %(before)s UTC:") % {"before": f"{before:%Y-%m-%d %H:%M}"})
+        self.stdout.write(
+            _("Older than %(before)s UTC:") % {"before": f"{before:%Y-%m-%d %H:%M}"}
+        )
         if apps.is_installed("chats"):
             self._print_count(chats.old_chats(before).count(), _("chats, and in them:"))
             inside: Counter[str] = Counter()
@@ -113,14 +145,19 @@ class Command(RefusingCommand):
                 inside.update(chats.count_contents(pks))
             for table, label in INSIDE.items():
                 self._print_count(inside[table], f"  {label}")
-            self._print_count(chats.partly_pruned_chats().count(), _("chats partly removed by an interrupted run"))
+            self._print_count(
+                chats.partly_pruned_chats().count(),
+                _("chats partly removed by an interrupted run"),
+            )
         self._print_count(desk.old_delivered(before).count(), _("delivered events"))
         self._print_count(desk.old_states(before).count(), _("stored states of runs"))
         self._print_count(desk.old_attachments(before).count(), _("files of requests"))
         self._print_count(desk.old_absences(before).count(), _("past absences"))
         self._print_count(desk.old_sessions().count(), _("ended sessions of any age"))
         self.stdout.write(
-            _("Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept.")
+            _(
+                "Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept."
+            )
         )
 
     def _print_count(self, number: int, label: str) -> None:
@@ -133,16 +170,23 @@ class Command(RefusingCommand):
         for pks in _pages(before):
             for pk in pks:
                 if chats.begin_pruning(pk, before):
-                    rows, removed = rows + self._empty(pk), removed + 1
+                    rows = rows + self._empty(pk)
+                    removed = removed + 1
                 else:
                     skipped += 1
         self.stdout.write(
-            ngettext("Removed %(removed)s chat (%(rows)s rows).", "Removed %(removed)s chats (%(rows)s rows).", removed)
+            ngettext(
+                "Removed %(removed)s chat (%(rows)s rows).",
+                "Removed %(removed)s chats (%(rows)s rows).",
+                removed,
+            )
             % {"removed": grouped(removed), "rows": grouped(rows)}
         )
         if skipped:
             message = ngettext(
-                "%(count)s chat is in use and was kept.", "%(count)s chats are in use and were kept.", skipped
+                "%(count)s chat is in use and was kept.",
+                "%(count)s chats are in use and were kept.",
+                skipped,
             )
             self.stdout.write(message % {"count": grouped(skipped)})
 
@@ -156,6 +200,11 @@ class Command(RefusingCommand):
 def _pages(before: datetime) -> Iterator[list[int]]:
     """Yield the ids of old chats, PAGE at a time."""
     last = 0
-    while pks := list(chats.old_chats(before).filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:PAGE]):
+    while pks := list(
+        chats.old_chats(before)
+        .filter(pk__gt=last)
+        .order_by("pk")
+        .values_list("pk", flat=True)[:PAGE]
+    ):
         yield pks
         last = pks[-1]

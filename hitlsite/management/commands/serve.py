@@ -8,12 +8,15 @@ from argparse import ArgumentParser
 from typing import Any
 
 from daphne.endpoints import build_endpoint_description_strings
+
+# The reactor of Twisted that runs on asyncio: whoever asks Twisted first gets another one.
+from daphne.server import reactor
 from django.conf import settings
 from django.core.management import CommandError
 from django.db import connections
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from twisted.internet import defer, reactor
+from twisted.internet import defer
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.asgi import application
@@ -30,8 +33,17 @@ class Command(RefusingCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1", help=_("the address to listen on (default 127.0.0.1)"))
-        parser.add_argument("--port", type=int, default=8000, help=_("the port to listen on (default 8000)"))
+        parser.add_argument(
+            "--host",
+            default="127.0.0.1",
+            help=_("the address to listen on (default 127.0.0.1)"),
+        )
+        parser.add_argument(
+            "--port",
+            type=int,
+            default=8000,
+            help=_("the port to listen on (default 8000)"),
+        )
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         if settings.DEBUG and not is_loopback(host):
@@ -46,16 +58,21 @@ class Command(RefusingCommand):
         self.check(databases=["default"])
         # Close the connection of the checks: the loop's thread needs none, and would keep it forever.
         connections.close_all()
-        if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
+        if (
+            not settings.DEBUG
+            and not (settings.STATIC_ROOT / "staticfiles.json").exists()
+        ):
             raise CommandError(
-                _("The static files have not been collected. Run `manage.py collectstatic --no-input` first.")
+                _(
+                    "The static files have not been collected. Run `manage.py collectstatic --no-input` first."
+                )
             )
         server = DeskServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
             ready_callable=start_work,
             application_close_timeout=2,
-            # What runs here, and so what might be wrong with it, is nobody's business.
+            # Do not reveal the server software to clients.
             server_name="",
         )
         collect_garbage_rarely()
@@ -81,12 +98,11 @@ def is_loopback(host: str) -> bool:
 
 def start_work() -> None:
     """Start the background work on the server's loop, and stop it before the loop stops."""
-    the_reactor: Any = reactor
-    loop: asyncio.AbstractEventLoop = the_reactor._asyncioEventloop
+    loop: asyncio.AbstractEventLoop = reactor._asyncioEventloop
     work = BackgroundWork(loop, runs_turns=settings.HITL_DISPATCH == "here")
     work.start()
 
     def on_shutdown() -> defer.Deferred[None]:
         return defer.Deferred.fromFuture(loop.create_task(work.stop()))
 
-    the_reactor.addSystemEventTrigger("before", "shutdown", on_shutdown)
+    reactor.addSystemEventTrigger("before", "shutdown", on_shutdown)

@@ -42,7 +42,8 @@ class Command(RefusingCommand):
 
 async def work() -> None:
     """Run turns until SIGTERM or SIGINT."""
-    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, over.set)
     background = BackgroundWork(loop, runs_turns=True, turns=settings.HITL_WORKER_TURNS)

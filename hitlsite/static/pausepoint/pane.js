@@ -32,7 +32,7 @@
   const isSplit = () => page.classList.contains("split") && wide.matches;
   const card = () => body.querySelector(`[id="request-${current}"]`);
 
-  let current = "", loaded = "", openedItself = 0, outdated = false;
+  let current = "", loaded = "", openedItself = -Infinity, outdated = false;
   /** @type {AbortController | undefined} */
   let asked;
   const decided = new Set();
@@ -105,7 +105,7 @@
     body.inert = false;
     body.removeAttribute("aria-busy");
     body.scrollTop = 0;
-    openedItself = itself ? performance.now() : 0;
+    openedItself = itself ? performance.now() : -Infinity;
     if (card()?.matches(".is-pending")) decided.delete(id);
     else decided.add(id);
     if (focus || !isSplit()) enter();
@@ -301,4 +301,6 @@
   const first = location.hash.slice(1);
   show();
   if (ID.test(first)) open(first, { history: false });
+  // A link that leads to whatever is first.
+  if (first === "first" && rows().length) open(idOf(rows()[0]));
 })();

@@ -48,8 +48,6 @@
       return announce(gettext("The server does not respond. Try again in a moment."));
     }
     if (!response.ok) return announce(gettext("The request was not snoozed. It may have been decided. Reload the page."));
-    // Not a request that can be snoozed, but a check, which has ended.
-    if (response.status !== 204) return location.assign(`/requests/${id}/`);
     announce(sent.get("until") === "now" ? gettext("Shown in your inbox again.") : gettext("Snoozed."));
     const row = pane.rowOf(id), here = pane.current() === id;
     if (here) pane.openNext(id);

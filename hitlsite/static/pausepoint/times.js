@@ -30,7 +30,9 @@
     return new Date(asUtc - offsetAt(near, name));
   }
 
-  const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+  // As `approvals.text.times.relative_time` writes them. Some languages have a word for two days, which it has not.
+  const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always" });
+  const byDay = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
   const brief = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always", style: "narrow" });
   const DAY = 86400, UNITS = /** @type {const} */ ([["hour", 3600], ["minute", 60]]);
 
@@ -43,7 +45,10 @@
 
   /** @param {Date} moment @param {number} seconds */
   function relative(moment, seconds) {
-    if (Math.abs(seconds) >= DAY) return words.format(days(moment), "day");
+    if (Math.abs(seconds) >= DAY) {
+      const apart = days(moment);
+      return (Math.abs(apart) < 2 ? byDay : words).format(apart, "day");
+    }
     for (const [unit, size] of UNITS) {
       // What is 89 minutes away is not “in 1 hour”.
       const least = unit === "hour" && seconds > 0 ? 2 * size : size;

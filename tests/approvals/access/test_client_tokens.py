@@ -1,12 +1,11 @@
-"""A client token does what its key may do now, not what the key could do when it made the token."""
+"""A client token has the current rights of its key, not those from when the key made the token."""
 
 from __future__ import annotations
 
 import pytest
 from django.test import Client
 
-from approvals.access.callers import Caller, caller_by_token, client_token
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES, Caller, caller_by_token, client_token
 from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.models import ApiKey

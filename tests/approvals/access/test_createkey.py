@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from approvals.access.keys import find_key
+from approvals.access.callers import find_key
 from approvals.models.keys import ApiKey
 from tests.support import people
 

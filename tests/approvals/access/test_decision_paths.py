@@ -1,4 +1,4 @@
-"""No key decides what a key of its user asked, and critical requests are decided on their page only, over every protocol."""
+"""No key decides requests of its user's keys, and critical requests are decided on their page only, over every protocol."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 LOOKALIKE = "This looks like the name of someone else. Choose another one."
 RESERVED = "This name is reserved. Choose another one."
 CHARACTERS = "Use only letters, digits, spaces, and these characters: . , ' -"
-#: What Mallory may not be called while Bob is, who is shown as Bob Miller.
+#: Names that Mallory may not take while Bob, shown as Bob Miller, exists.
 REFUSED = {
     "Bob Miller": LOOKALIKE,
     "bob": LOOKALIKE,

@@ -1,4 +1,4 @@
-"""A key acts for its user, not for who made it: what such a key may and reads, and that its maker counts as a requester."""
+"""A key acts for its user, not for its maker: its rights, its view, and that its maker counts as a requester."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.access.permissions import seats
 from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import NewKey, create_key, make_key, replace_key
@@ -69,7 +69,7 @@ def test_such_a_key_from_before_that_rule_has_lost_these_scopes(ann):
     assert machine.get("/requests").status == 200
 
 
-#: Which key of the requester, or of someone else, reads a hidden value of what a key of the requester asked.
+#: The keys of the requester, or of someone else, that read a hidden value of a request by a key of the requester.
 READERS = {
     "the key that asked": TRUE,
     "its successor": TRUE,
@@ -126,7 +126,7 @@ def outcome(request: ApprovalRequest, by: Any) -> str:
     return "decided"
 
 
-#: Who decides a call of a tool with this control, if ann made the key that asked for alice: by person, and by a key of theirs.
+#: The deciders, by person or by their keys, of a call of a tool with this control, if ann made the key that asked for alice.
 DECIDERS = {
     ("four_eyes", "ann"): ("not_allowed", "not_allowed"),
     ("four_eyes", "bob"): ("decided", "decided"),

@@ -1,21 +1,24 @@
-"""Who may see, answer and decide what, against a small model, over many people and requests and without a database."""
+"""The rights to see, answer and decide, compared with a small model over many people and requests, without a database."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from django.contrib.auth.models import AnonymousUser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from approvals.access import permissions, rights
-from approvals.access.scopes import Change, Reach, Term
-from approvals.access.standing import NOBODY, Standing
+from approvals.access.scopes import ChangedInput, Reach, Term
+from approvals.access.standing import NOBODY, Standing, standing_of
 from approvals.models import ApprovalRequest, Workflow
+from approvals.models.policy.scopes import May
 from approvals.states import Control, Kind
 
 #: Few, so that the ones who ask, own, make keys, are away and act are often the same.
 PEOPLE = st.integers(1, 4)
-SCOPE_SETS = st.sampled_from([7, 8])
+SCOPE_SETS = st.sampled_from([1, 7])
 ORDER = ("see", "answer", "decide")
 
 terms = st.builds(
@@ -50,11 +53,13 @@ def requests(draw) -> ApprovalRequest:
     )
 
 
-changes = st.none() | st.builds(Change, st.sampled_from([None, 5.0, 50.0]), st.frozensets(st.sampled_from([70, 71])))
+changes = st.none() | st.builds(
+    ChangedInput, st.sampled_from([None, 5.0, 50.0]), st.frozensets(st.sampled_from([70, 71]))
+)
 
 
-def through(who: Standing, request: ApprovalRequest, may: str, change: Change | None = None) -> set[int | None]:
-    """The model: through whom a scope lets someone do so, None for themselves."""
+def through(who: Standing, request: ApprovalRequest, may: str, change: ChangedInput | None = None) -> set[int | None]:
+    """The model: the people (None for themselves) through whom a scope permits this."""
     if who.reach is None or request.scope_set_id is None:
         return set()
     working = {request.requested_by_id, request.workflow.owner_id, request.key_made_by_id}
@@ -100,7 +105,7 @@ def agree_with_the_model(who: Standing, request: ApprovalRequest) -> None:
     assert permissions.may_break_glass(who, request) is glass
 
 
-def agree_on_changes_with_the_model(who: Standing, request: ApprovalRequest, change: Change | None) -> None:
+def agree_on_changes_with_the_model(who: Standing, request: ApprovalRequest, change: ChangedInput | None) -> None:
     confirms = request.control == Control.CONFIRM and who.is_active
     confirms = confirms and who.pk in {request.requested_by_id, request.workflow.owner_id}
     seats = through(who, request, "decide", change)
@@ -127,7 +132,7 @@ def test_a_changed_input_is_decided_by_those_whose_scopes_fit_both(who, request,
 
 
 def rights_alone(who: Standing) -> dict[str, bool]:
-    """The model: what someone may do without looking at a request. Nothing limits who ignores scopes."""
+    """The model: a person's rights before any request is read. No scope limits those with `ignore_scopes`."""
     has = {name: name in who.rights for name in rights.ALL}
     more, limited = has[rights.DECIDE] or has[rights.VIEW], who.reach is not None
     return {
@@ -161,6 +166,8 @@ def test_work_is_seen_stopped_cancelled_and_resumed_by_whose_it_is_or_who_decide
     decides = model(who, request)["decide"]
     assert permissions.may_be_assigned(who, request) is (who.is_active and (request.kind == Kind.QUESTION or decides))
     assert permissions.may_cancel(who, request) is (asked or decides)
+    request.terms = {"veto": True}
+    assert permissions.may_cancel(who, request) is (asked or decides)
     request.terms = {"stages": [{}]}
     assert permissions.may_cancel(who, request) is asked
 
@@ -185,3 +192,51 @@ def test_no_one_votes_for_someone_whose_agent_asks_or_while_their_own_does(who, 
 def test_no_one_may_do_anything(request):
     ways = (permissions.may_see, permissions.may_answer, permissions.may_decide, permissions.may_comment)
     assert [way(NOBODY, request) for way in ways] == [False] * len(ways)
+
+
+@pytest.mark.parametrize(
+    ("limit", "change", "allowed"),
+    [
+        (10.0, None, True),
+        (10.0, ChangedInput(-10.0, frozenset({70})), True),
+        (10.0, ChangedInput(10.5, frozenset({70})), False),
+        (10.0, ChangedInput(None, frozenset({70})), False),
+        (10.0, ChangedInput(5.0, frozenset({71})), False),
+        (10.0, ChangedInput(5.0, frozenset()), False),
+        (None, ChangedInput(None, frozenset({70, 71})), True),
+        (None, ChangedInput(None, frozenset({71})), False),
+    ],
+)
+def test_a_scope_has_to_fit_what_was_asked_and_what_it_is_changed_to(limit, change, allowed):
+    request = ApprovalRequest(kind=Kind.APPROVAL, scope_set_id=7, amount=5.0, workflow=Workflow(owner_id=1))
+    assert Reach({7: [Term("decide", limit, 70)]}, 2).allows(May.DECIDE, request, change) is allowed
+
+
+@pytest.mark.parametrize(
+    ("term", "rights_held", "asked_by", "allowed", "absent"),
+    [
+        (Term("answer", None, 70), {rights.DECIDE}, 1, True, None),
+        (Term("answer", None, 70, seat=3), {rights.DECIDE}, 1, True, 3),
+        (Term("answer", None, 70, seat=3), {rights.DECIDE}, 2, True, None),
+        (Term("see", None, 70), {rights.DECIDE}, 1, False, None),
+        (Term("answer", None, 70), {rights.VIEW}, 1, False, None),
+    ],
+)
+def test_a_scope_lets_deciders_answer_questions_of_others_in_their_own_right_or_for_someone(
+    term, rights_held, asked_by, allowed, absent
+):
+    question = ApprovalRequest(
+        kind=Kind.QUESTION, scope_set_id=7, requested_by_id=asked_by, workflow=Workflow(owner_id=asked_by)
+    )
+    who = Standing(pk=2, is_active=True, rights=frozenset(rights_held), reach=Reach({7: [term]}, 2))
+    assert permissions.may_answer(who, question) is allowed
+    assert permissions.decides_for(who, question) == absent
+
+
+def test_whoever_is_not_logged_in_may_do_nothing_and_nothing_is_read_about_them():
+    assert standing_of(AnonymousUser()) == NOBODY
+
+
+def test_a_standing_of_which_nothing_is_said_is_that_of_no_one():
+    no_one = Standing(0, is_active=False, is_superuser=False, rights=frozenset(), reach=None, away_for=(), by_key=False)
+    assert (Standing(), Reach()) == (no_one, Reach({}, 0, ()))

@@ -8,8 +8,7 @@ import pytest
 from django.test import Client, RequestFactory
 
 from approvals.access import rate_limits
-from approvals.access.callers import Caller, caller_by_token, client_token
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES, Caller, caller_by_token, client_token
 from approvals.access.rate_limits import Limit, TooMany, client_address, network_of
 from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key

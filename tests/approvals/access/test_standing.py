@@ -1,4 +1,4 @@
-"""Whoever loses a right, key, session or account after a call has begun does nothing more with it, whatever it was about to do.
+"""After the loss of a right, key, session or account, a call that has already begun does nothing more.
 
 The call reads its user at its beginning; the action reads again under the lock. So each actor here was read before the loss.
 """
@@ -15,15 +15,15 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.access.rights import DECIDE
-from approvals.access.standing import standing_of
-from approvals.actions.closing import Result, close_workflow, report_result
+from approvals.access.standing import read_again, standing_of, standings_of
+from approvals.actions.closing import ReportedResult, close_workflow, report_result
 from approvals.actions.policy import ask_about_everything, revoke_grant
-from approvals.actions.policy.absences import Away, set_absence
+from approvals.actions.policy.absence import Away, set_absence
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
-from approvals.exceptions import Refusal
+from approvals.exceptions import NotAuthenticated, Refusal
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor, SessionActor, person_behind
 from approvals.states import Door, Verdict, WorkflowState
@@ -39,11 +39,6 @@ DONE, OUT, NO, SCOPE = "done", "not_authenticated", "not_allowed", "scope_missin
 
 def deactivate(actor: Actor) -> None:
     User.objects.filter(pk=actor.pk).update(is_active=False)
-
-
-def remove(actor: Actor) -> None:
-    User.objects.get(pk=actor.pk).user_permissions.clear()
-    User.objects.filter(pk=actor.pk).delete()
 
 
 def take_right(actor: Actor) -> None:
@@ -98,7 +93,7 @@ def voted() -> ApprovalRequest:
 
 
 def deciding(via: Door) -> dict[str, Callable[[Actor], object]]:
-    """What someone does who may decide."""
+    """The acts of a decider."""
     other = make_person("dora", "decide_approvalrequest", "view_approvalrequest")
     given = give(other, User.objects.get(username="alice"), terms())
     asked, votes, cancelled, claimed, assigned, noted = pending(), voted(), pending(), pending(), pending(), pending()
@@ -127,7 +122,7 @@ def outcome(act: Callable[[Actor], object], actor: Actor) -> str:
     return DONE
 
 
-#: By loss, what becomes of what the decider does, of their own absence, which needs no right, and what they are told.
+#: By loss: the outcomes of the decider's acts, of setting their own absence (which needs no right), and the error.
 IN_A_BROWSER = [
     (nothing, DONE, DONE),
     (deactivate, OUT, OUT),
@@ -162,7 +157,7 @@ def test_what_a_program_does_ends_with_its_key_and_the_rights_of_its_user(loss, 
 
 def check(make: Callable[[], Actor], via: Door, loss: Callable[[Actor], None], deciding_is: str, own_is: str) -> None:
     works, actor = deciding(via), make()
-    # The call has begun: what it goes by was read.
+    # The call has begun and has read its facts.
     assert standing_of(actor).holds(DECIDE)
     loss(actor)
     expected = dict.fromkeys(works, deciding_is) | {"be away": own_is}
@@ -189,7 +184,7 @@ def test_what_the_program_that_asked_does_ends_with_its_key(loss, told):
     )
     approve(approved, decider)
     loss(actor)
-    result = Result(input_digest=approved.input_digest, output="paid")
+    result = ReportedResult(input_digest=approved.input_digest, output="paid")
     workflow = Workflow.objects.get(key="run")
     works: dict[str, Callable[[Actor], object]] = {
         "report": lambda by: report_result(approved.pk, result, scope=scope, by=by, via=Door.REST),
@@ -217,3 +212,16 @@ def test_a_right_that_came_while_the_call_waited_counts():
         outcome(lambda by: actions.decide(request.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD), person)
         == DONE
     )
+
+
+def test_whoever_was_removed_meanwhile_is_not_logged_in():
+    actor = with_a_key()
+    User.objects.get(pk=actor.pk).user_permissions.clear()
+    User.objects.filter(pk=actor.pk).delete()
+    with pytest.raises(NotAuthenticated):
+        read_again(actor)
+
+
+def test_the_standing_of_several_people_is_that_of_each():
+    people = [alice(), bob()]
+    assert standings_of([*(person.pk for person in people), 0]) == {person.pk: standing_of(person) for person in people}

@@ -13,7 +13,7 @@ from approvals.access.usernames import validate_new_username
 from approvals.administration.people.actions import add_person
 from approvals.exceptions import Conflict
 from approvals.states import Verdict
-from approvals.text.confusables import marked_name
+from approvals.text.names import marked_name
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
 from tests.support.markup import parse

@@ -1,4 +1,4 @@
-"""The permission matrix: who may decide which kind and priority, over which protocol."""
+"""The permission matrix: deciders by kind, priority and protocol."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, CriticalElsewhere, Expired, Refusal
@@ -24,12 +24,12 @@ YES, NO, UNSEEN = "decided", "not_allowed", "not_found"
 OWN, PAGE = "asked_by_own_key", "decide_on_page"
 
 OUR_PAGES, ELSEWHERE = (Door.DASHBOARD, Door.CHAT), (Door.REST, Door.AI_SDK, Door.CEDAR, Door.ADMIN)
-#: The columns: a question or a form, an approval, and what is decided on the web pages only.
+#: The columns: a question or a form, an approval, and requests that only the web pages may decide.
 ASKS = [(kind, priority) for kind in (Kind.QUESTION, Kind.FORM) for priority in (Priority.NORMAL, Priority.CRITICAL)]
 APPROVALS = [(Kind.APPROVAL, priority) for priority in (Priority.LOW, Priority.NORMAL, Priority.HIGH)]
 GUARDED = [(Kind.APPROVAL, Priority.CRITICAL), (Kind.RECOVERY, Priority.LOW), (Kind.RECOVERY, Priority.CRITICAL)]
 
-#: Who; the three columns on the web pages; the same three elsewhere.
+#: Role; the three columns on the web pages; the same three elsewhere.
 PEOPLE = {
     "asker": (YES, NO, NO, YES, NO, NO),
     "asker who may decide": (YES, YES, YES, YES, YES, PAGE),
@@ -40,7 +40,7 @@ PEOPLE = {
     "auditor": (NO, NO, NO, NO, NO, NO),
     "stranger": (UNSEEN,) * 6,
 }
-#: The same for their keys, elsewhere only: for what a key asked over the API, and for what the agent of a chat asked.
+#: The same for their keys, elsewhere only: for requests of a key over the API, and for those of a chat's agent.
 KEYS_OUTSIDE = {
     "asker": (OWN, NO, NO),
     "asker who may decide": (OWN, OWN, OWN),
@@ -71,7 +71,7 @@ def asked(scope: str, who: str, people: tuple[User, User], kind: Kind, priority:
     owner, person = people
     request = make_request(owner, kind, workflow=make_workflow(owner, scope=scope), priority=priority)
     if "assignee" in who:
-        # An old row may have an assignee who may not decide.
+        # An old row may have an assignee without the right to decide.
         ApprovalRequest.objects.filter(pk=request.pk).update(assigned_to=person)
     return request
 

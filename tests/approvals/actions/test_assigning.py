@@ -13,7 +13,7 @@ from approvals import actions
 from approvals.access.assignees import LAPSES, claimant, holder_for
 from approvals.access.standing import standing_of
 from approvals.background import sweep
-from approvals.exceptions import AlreadyDecided, CannotBeAssigned, Expired, NotAllowed, NotFound, Taken
+from approvals.exceptions import AlreadyDecided, AssignedMeanwhile, CannotBeAssigned, Expired, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, AuditEntry, OutboxEvent
 from approvals.states import Door, Kind, Status, Verdict
 from tests.support.desk.requests import PAST, cancel, decide, events, make_request, stored
@@ -70,7 +70,7 @@ def test_taking_over_a_claim_needs_the_name_of_its_holder():
     request, by, other = make_request(alice()), bob(), dora()
     take(request, by)
     with pytest.raises(
-        Taken, match=r"^This request is assigned to bob\. To take over, assign it to yourself\.$"
+        AssignedMeanwhile, match=r"^This request is assigned to bob\. To take over, assign it to yourself\.$"
     ) as refused:
         take(request, other)
     assert refused.value.members() == {"claimed_by": "bob", "assigned_to": None}
@@ -83,7 +83,7 @@ def test_of_two_take_overs_one_wins_and_the_other_is_refused_with_the_name():
     request, by, other, third = make_request(alice()), bob(), dora(), make_person("emil", "decide_approvalrequest")
     take(request, by)
     take(request, other, over="bob")
-    with pytest.raises(Taken, match="assigned to dora"):
+    with pytest.raises(AssignedMeanwhile, match="assigned to dora"):
         take(request, third, over="bob")
     assert on_it(request) == (other.pk, "dora")
 
@@ -103,7 +103,7 @@ def test_only_its_holder_releases_a_claim_and_releasing_none_changes_nothing():
     give_back(request, other)
     assert events(request) == ["request.created"]
     take(request, by)
-    with pytest.raises(Taken, match="only they can unassign it"):
+    with pytest.raises(AssignedMeanwhile, match="only they can unassign it"):
         give_back(request, other)
     assert on_it(request) == (by.pk, "bob")
 
@@ -190,10 +190,12 @@ def test_the_assignee_of_a_question_sees_and_answers_it_and_the_previous_one_no_
 def test_of_two_assignments_that_saw_the_same_assignee_one_wins():
     request, by, other, to = make_request(alice(), Kind.QUESTION), bob(), dora(), mallory()
     hand(request, by, to)
-    with pytest.raises(Taken, match=r"^The assignee has changed: this request is now assigned to mallory\.$"):
+    with pytest.raises(
+        AssignedMeanwhile, match=r"^The assignee has changed: this request is now assigned to mallory\.$"
+    ):
         hand(request, other, make_person("nina"))
     hand(request, by, None, instead_of="mallory")
-    with pytest.raises(Taken, match="now unassigned"):
+    with pytest.raises(AssignedMeanwhile, match="now unassigned"):
         hand(request, other, make_person("olga"), instead_of="mallory")
     assert stored(request).assigned_to is None
     assert record(request)[-1] == ("request.assigned", "bob", {"to": None, "from": "mallory"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
-from approvals.exceptions import AlreadyDecided, Taken
+from approvals.exceptions import AlreadyDecided, AssignedMeanwhile
 from approvals.models import AuditEntry
 from approvals.states import Door, Status, Verdict
 from tests.approvals.actions.test_races import race
@@ -23,7 +23,7 @@ def test_of_ten_concurrent_claims_one_wins_and_nine_are_refused_with_the_name():
     request, people = make_request(alice()), deciders(10)
     found = race(*(lambda by=by: actions.claim(request.pk, by=by, via=Door.DASHBOARD) for by in people))
     winner = stored(request).claimed_name
-    refusals = [one for one in found if isinstance(one, Taken)]
+    refusals = [one for one in found if isinstance(one, AssignedMeanwhile)]
     assert (len(refusals), {one.claimed_by for one in refusals}) == (9, {winner})
     assert list(AuditEntry.objects.filter(event="request.claimed").values_list("actor_name", flat=True)) == [winner]
 
@@ -32,7 +32,7 @@ def test_of_ten_concurrent_assignments_one_wins():
     request, people = make_request(alice()), deciders(10)
     found = race(*(lambda by=by: actions.assign(request.pk, by=by, via=Door.DASHBOARD, to=by) for by in people))
     assigned = stored(request).assigned_to.username
-    refusals = [one for one in found if isinstance(one, Taken)]
+    refusals = [one for one in found if isinstance(one, AssignedMeanwhile)]
     assert (len(refusals), {one.assigned_to for one in refusals}) == (9, {assigned})
     assert events(request) == ["request.created", "request.assigned"]
 

@@ -1,4 +1,4 @@
-"""Comments on a request: who may write and read them, and how they are shown."""
+"""Comments on a request: the rights to write and read them, and their display."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from approvals.access.assignees import LAPSES
 from approvals.exceptions import Invalid, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.models.comments import MAX_TEXT, RequestComment
-from approvals.queries import comments
+from approvals.shown import notes
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import HTMX, browser
 from tests.support.desk.requests import decide, events, make_request, stored
@@ -97,7 +97,7 @@ def test_a_comment_is_stored_as_written_and_shown_as_safe_markdown():
 
 
 def test_a_long_thread_is_paged_newest_first(monkeypatch):
-    monkeypatch.setattr(comments, "PAGE", 3)
+    monkeypatch.setattr(notes, "PAGE", 3)
     request, by = make_request(alice()), bob()
     for number in range(8):
         say(request, by, f"No. {number}")

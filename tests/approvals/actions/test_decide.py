@@ -1,4 +1,4 @@
-"""Who may end a request, with which verdict, and what is stored."""
+"""Ending a request: rights, verdicts, and the stored rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from approvals import actions
 from approvals.actions.checking import MAX_COMMENT, MAX_VALUE_BYTES
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
-from approvals.db.input_digest import input_digest
+from approvals.asking.digests import input_digest
 from approvals.exceptions import AlreadyDecided, Invalid, Refusal
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import KeyActor

@@ -183,7 +183,7 @@ def test_an_invalid_answer_after_the_deadline_expires_the_request_too():
 def test_an_invalid_answer_to_a_request_that_was_read_before_hears_that_the_deadline_has_passed():
     request, by = make_request(alice(), deadline_at=PAST), bob()
     answer = Answer(Verdict.RESPOND, answer="no answer to an approval")
-    seen = actions.Seen(stored(request), standing_of(by))
+    seen = actions.EarlyFacts(stored(request), standing_of(by))
     with pytest.raises(Expired):
         actions.decide(request.pk, answer, by=by, via=Door.DASHBOARD, seen=seen)
     assert stored(request).status == "expired"

@@ -1,4 +1,4 @@
-"""Who may decide and cancel, and when that is checked."""
+"""The rights to decide and cancel, and when they are checked."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_action_refuses_absent_and_invisible_requests_alike():
 
 
 YES, NO = "yes", NotAllowed
-#: Who, kind, the outcome of deciding, the outcome of cancelling (docs/reference/permissions.md).
+#: Role, kind, the outcome of deciding, the outcome of cancelling (docs/reference/permissions.md).
 RIGHTS = [
     ("owner", Kind.APPROVAL, NO, YES),
     ("owner", Kind.RECOVERY, NO, YES),
@@ -64,7 +64,7 @@ def test_each_person_may_do_what_the_table_says_and_nothing_once_deactivated(who
     one, two, three = (make_request(people["owner"], kind) for _ in range(3))
     if who == "owner and assignee":
         people[who] = people["assignee"] = people["owner"]
-    # Old rows may have an assignee who may not decide.
+    # Old rows may have an assignee without the right to decide.
     ApprovalRequest.objects.update(assigned_to=people["assignee"])
     person = people[who]
     assert queries.get_request_for(standing_of(person), one.pk) == one

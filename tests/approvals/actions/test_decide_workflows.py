@@ -6,7 +6,7 @@ import pytest
 
 from approvals import actions
 from approvals.asking.asks import Ask
-from approvals.db.input_digest import input_digest
+from approvals.asking.digests import input_digest
 from approvals.exceptions import Conflict, Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import ENDED, Kind, Priority, Verdict, WorkflowState

@@ -96,7 +96,7 @@ def test_a_concurrent_decision_cancellation_and_expiry_leave_one_decision(overdu
         assert {type(refusal) for refusal in refusals} <= {AlreadyDecided, Expired}
         assert [result for result in found if isinstance(result, Exception) and result not in refusals] == []
         wins = [result for result in found if result is True or getattr(result, "replayed", None) is False]
-        # An overdue decision commits the expiry and is then refused, so perhaps nobody has won.
+        # An overdue decision commits the expiry and is then refused, so there may be no winner.
         assert len(wins) == 1 or (len(wins), decision.verdict) == (0, "expire")
         assert decision.verdict in ({"cancel", "expire"} if overdue else {"approve", "cancel"})
         event = {"approve": "decided", "cancel": "cancelled", "expire": "expired"}[decision.verdict]

@@ -45,7 +45,7 @@ SAYINGS = st.sampled_from([(verdict, said) for verdict, all_said in SAID.items()
 
 
 class Desk(RuleBasedStateMachine):
-    """One workflow with several requests; `closed` has the decisions of those that ended, which may never change."""
+    """One workflow with several requests; `closed` has the final decisions, which may never change."""
 
     requests = Bundle("requests")
 

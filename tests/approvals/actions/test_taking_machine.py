@@ -20,9 +20,9 @@ from hypothesis.stateful import (
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
+from approvals.asking.digests import input_digest
 from approvals.asking.origins import EqualCalls, Origin
 from approvals.db.canonical_json import digest
-from approvals.db.input_digest import input_digest
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries.requests import WHOLE_REQUEST
 from approvals.states import Door, Kind, Verdict
@@ -36,8 +36,7 @@ CALLS = st.sampled_from(["first", "second"])
 class Calls(RuleBasedStateMachine):
     """Two equal calls. `waiting` has the request that each waits for, `ran` the calls that each approval let run.
 
-    `taken` has the call that each decision went to, `reported` the requests with a result, and `old` those from before
-    decisions were taken.
+    `taken` has the call that each decision went to, and `reported` the requests with a result.
     """
 
     def __init__(self) -> None:
@@ -49,7 +48,6 @@ class Calls(RuleBasedStateMachine):
         self.ran: dict[Any, set[str]] = {}
         self.taken: dict[Any, str] = {}
         self.reported: set[Any] = set()
-        self.old: set[Any] = set()
 
     def teardown(self) -> None:
         transaction.set_rollback(True)
@@ -82,9 +80,7 @@ class Calls(RuleBasedStateMachine):
             return False
         if self.named or latest.status == "pending":
             return True
-        # Nobody knows who has got an old decision, so a call that has not waited for it asks again.
-        taker = self.taken.get(latest.pk, None if latest.pk in self.old else name)
-        return latest.status in DECIDED and taker == name
+        return latest.status in DECIDED and self.taken.get(latest.pk, name) == name
 
     def answer(self, name: str, request_id: Any) -> None:
         """A call gets the answer to a request that has ended, and runs if it is allowed to."""
@@ -109,12 +105,8 @@ class Calls(RuleBasedStateMachine):
             self.answer(name, request.pk)
 
     @precondition(lambda self: self.is_at("pending"))
-    @rule(verdict=st.sampled_from([Verdict.APPROVE, Verdict.APPROVE, Verdict.REJECT]), old=st.booleans())
-    def decide(self, verdict: Verdict, old: bool) -> None:
-        if old and ApprovalRequest.objects.count() == 1:
-            # It is from before equal calls had a key.
-            ApprovalRequest.objects.update(idempotency_key=None, taker=None)
-            self.old.add(self.latest().pk)
+    @rule(verdict=st.sampled_from([Verdict.APPROVE, Verdict.APPROVE, Verdict.REJECT]))
+    def decide(self, verdict: Verdict) -> None:
         actions.decide(self.latest().pk, Answer(verdict), by=self.bob, via=Door.DASHBOARD)
 
     @precondition(lambda self: self.is_at("pending"))
@@ -133,7 +125,7 @@ class Calls(RuleBasedStateMachine):
     @rule()
     def report(self) -> None:
         request = self.latest()
-        result = actions.Result(input_digest=input_digest(INPUT), output="done")
+        result = actions.ReportedResult(input_digest=input_digest(INPUT), output="done")
         actions.report_result(request.pk, result, scope=request.scope, by=self.alice, via=Door.REST)
         self.reported.add(request.pk)
 

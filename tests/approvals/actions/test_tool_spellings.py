@@ -1,4 +1,4 @@
-"""A tool has one canonical name: whatever is chosen or decided for it holds for every spelling, which stays as it was sent."""
+"""A tool has one canonical name: settings and decisions hold for every spelling, which is stored as sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models import F
 from approvals import actions
 from approvals.access.standing import standing_of
 from approvals.access.tool_lists import Ruling, ToolLists
-from approvals.actions.attention.flooding import SETTLED, find_floods, tell_of
+from approvals.actions.attention.floods import SETTLED, find_floods, tell_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.administration.tools.queries import tools_seen
 from approvals.asking.answers import Answer
@@ -18,13 +18,13 @@ from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Flood, NotificationRule, OutboxEvent, ToolSettings
 from approvals.outbound.recipients import recipients_of
 from approvals.policy.conditions.cost import size_of
-from approvals.policy.conditions.expressions import Budget, Expression
+from approvals.policy.conditions.expressions import Expression, StepBudget
 from approvals.queries.audit import entries_for
 from approvals.queries.audit_filters import AuditFilters
 from approvals.queries.filters import Filters
 from approvals.queries.insights.figures import insights_for
 from approvals.queries.lists.saved_views import suggested_values
-from approvals.queries.policy.grants import grants_for
+from approvals.queries.policy.grants.ledger import grants_for
 from approvals.queries.precedents import precedents_of
 from approvals.queries.preferences import reason_rules, settings_of_tools
 from approvals.queries.request_list import page_of
@@ -161,7 +161,7 @@ def test_rules_of_notifications_and_lists_of_hooks_name_a_tool_in_any_spelling(t
 )
 def test_a_condition_meets_a_tool_in_its_own_spelling(tool, condition):
     values = {"tool": tool, "input": {}, "context": None}
-    assert Expression(condition).holds(values, size_of({}), Budget()) is True
+    assert Expression(condition).holds(values, size_of({}), StepBudget()) is True
 
 
 def test_a_name_whose_canonical_form_is_too_long_is_refused():

@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client, RequestFactory
 
 from approvals import actions
-from approvals.access.keys import find_key
+from approvals.access.callers import find_key
 from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
@@ -18,7 +18,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Decision, Vote
 from approvals.models.keys import ApiKey
 from approvals.states import Door, Kind, Verdict
 from chats.models import Turn
-from hitlsite.security import POLICY
+from hitlsite.middleware import POLICY
 from tests.support import people
 from tests.support.markup import inline_code
 

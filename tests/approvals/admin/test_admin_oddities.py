@@ -10,7 +10,7 @@ from approvals.administration.keys.actions import create_key
 from approvals.models.keys import ApiKey
 from tests.support.people import carol
 
-# PostgreSQL would refuse the rest of a test's transaction, and hide what the page of the refusal says.
+# PostgreSQL would refuse the rest of a test's transaction, and so hide the page with the refusal.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NUL = [

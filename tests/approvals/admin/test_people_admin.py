@@ -1,4 +1,4 @@
-"""In Django's admin, nobody but a superuser gives rights, or changes people who have any."""
+"""In Django's admin, only a superuser gives rights, or changes people with any."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from approvals.models import AuditEntry, OutboxEvent
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound import webhooks
 from approvals.outbound.outbox import EVENTS
-from hitlsite.security import POLICY
+from hitlsite.middleware import POLICY
 from tests.support import people
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of
 from tests.support.desk.requests import decide, make_request

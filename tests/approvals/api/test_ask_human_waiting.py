@@ -7,7 +7,6 @@ import json
 import time
 
 import pytest
-from channels.layers import get_channel_layer
 from django.utils import timezone
 
 from approvals.background import waiting_room
@@ -18,8 +17,9 @@ from approvals.models.keys import ApiKey
 from tests.approvals.api.test_ask_human import ADDRESS, QUESTION, only, respond
 from tests.support.machines import Answer, machine, served
 from tests.support.people import alice, bob
+from tests.support.waiting import until_clients_wait, until_nobody_waits
 
-#: Seconds between two looks at the rows, for tests in which only a ring may wake who waits.
+#: Seconds between reads of the rows, for tests in which only a ring may wake the waiting call.
 NEVER = 3600.0
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,7 +31,7 @@ def test_waiting_ends_with_the_decision_before_the_next_poll(monkeypatch):
 
     async def story() -> Answer:
         waiting = asyncio.ensure_future(asker.acall("POST", f"{ADDRESS}?wait=600", QUESTION))
-        await until_somebody_listens()
+        await until_clients_wait()
         assert not waiting.done()
         await run(respond, decider, "blue")
         return await waiting
@@ -44,16 +44,6 @@ def test_waiting_ends_with_the_decision_before_the_next_poll(monkeypatch):
 
 async def until_asked(count: int = 1) -> None:
     while await run(ApprovalRequest.objects.count) < count:
-        await asyncio.sleep(0.01)
-
-
-def waiting_tasks() -> set[str]:
-    names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}
-    return names & {"listen", "_WaitingRoom._poll"}
-
-
-async def until_somebody_listens() -> None:
-    while len(waiting_tasks()) < 2 or not get_channel_layer().groups.get(doorbell.DESK):
         await asyncio.sleep(0.01)
 
 
@@ -78,7 +68,7 @@ def test_waiting_for_an_outcome_survives_a_lost_notification():
 
     async def story() -> Answer:
         waiting = asyncio.ensure_future(asker.acall("GET", f"{ADDRESS}/{await run(lambda: only().pk)}?wait=600"))
-        await until_somebody_listens()
+        await until_clients_wait()
         await run(unheard)
         return await waiting
 
@@ -106,11 +96,10 @@ def test_a_client_that_disconnects_while_waiting_leaves_no_task_behind():
     async def story() -> bool:
         line = asker.connect("POST", f"{ADDRESS}?wait=60", json.dumps(QUESTION).encode(), {})
         await line.send_input({"type": "http.request", "body": json.dumps(QUESTION).encode()})
-        await until_somebody_listens()
+        await until_clients_wait()
         await line.send_input({"type": "http.disconnect"})
         await line.wait(60)
-        while waiting_tasks():
-            await asyncio.sleep(0.01)
+        await until_nobody_waits()
         return True
 
     assert served(story)

@@ -118,7 +118,7 @@ TOGETHER = {"give": 17, "ask": 14 + LOCK, "read": 3, "decide": 13, "report": 6, 
 
 
 def test_scopes_rules_and_grants_together_keep_to_a_budget(agent, approver):
-    """Of a call in a named workflow, with a condition about who asks: what README and the documentation say."""
+    """Of a call in a named workflow, with a condition about the requester: the figures of README and the documentation."""
     store_tool_settings("refund", {"key_fields": ["/amount"]}, by=administrator())
     make_scope(approver.key.user, by=User.objects.create_superuser("admin"), tools=["refund"])
     small = {"name": "Small", "when": "requester.name == 'nobody' && input.amount < 5", "then": "allow"}

@@ -1,4 +1,4 @@
-"""What the adapters of the Python client share: the title and the message of a request, and the result that they report."""
+"""Shared by the Python client's adapters: title and message of a request, and the reported result."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Silent:
 
 
 def recorded_of(result: dict[str, Any]) -> dict[str, Any]:
-    """What the audit log has of the result of an approved call that is reported over the API."""
+    """The audit log's record of the reported result of an approved call."""
     agent = Machine(alice())
     asked = agent.ask()
     assert Machine(bob()).decide(asked, "approve", input_digest=asked["input_digest"]).status == 200

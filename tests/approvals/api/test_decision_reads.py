@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest
-from approvals.pages import bulk
+from approvals.pages import bulk, bulk_orders
 from approvals.states import Verdict
 from tests.support import people
 from tests.support.desk.pressing import browser
@@ -58,7 +58,7 @@ def test_a_repeat_over_rest_reads_once():
 def test_many_at_once_are_read_at_once_and_each_under_its_lock():
     owner, approver = people.alice(), people.bob()
     made = [make_request(owner) for _ in range(3)]
-    order = bulk.Order({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
+    order = bulk_orders.BulkDecision({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
     viewer = standing_of(approver)
     assert len(reads(lambda: bulk.decide_all(approver, viewer, order))) == 1 + len(made)
     assert set(ApprovalRequest.objects.values_list("status", flat=True)) == {"approved"}

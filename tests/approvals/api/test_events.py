@@ -26,7 +26,7 @@ from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: Seconds between two looks at the record, for tests in which only a ring may wake who follows.
+#: Seconds between reads of the record, for tests in which only a ring may wake the follower.
 NEVER = 3600.0
 ASKED, ANSWERED = ["human_request", "interrupt", "agent_waiting"], ["human_response", "resume", "agent_resumed"]
 

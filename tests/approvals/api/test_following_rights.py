@@ -1,4 +1,4 @@
-"""Who may follow events, what each follower receives, and that losing access closes the stream."""
+"""The right to follow events, the events of each follower, and that losing access closes the stream."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeyp
         return page
 
     monkeypatch.setattr(feed, "read_page", read_and_lose)
-    wish = followers.Reading(callers.Credentials(key, None), "", StreamCursor(0, 0))
+    wish = followers.FollowerState(callers.Credentials(key, None), "", StreamCursor(0, 0))
     assert followers._read_all(None, [wish]) == [None]
 
 

@@ -1,4 +1,4 @@
-"""Asking over REST: what is stored, repeats, conflicts, and invalid requests."""
+"""Asking over REST: stored rows, repeats, conflicts, and invalid requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
-from approvals.db.input_digest import input_digest
+from approvals.asking.digests import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from tests.support.machine import API, APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob
@@ -278,7 +278,7 @@ def test_identical_concurrent_posts_create_one_request_without_an_error():
 
 
 def test_the_loser_of_a_race_for_the_unique_constraint_gets_the_winners_request(monkeypatch):
-    """What a database that runs both at once does: neither finds the other's row before it writes its own."""
+    """Like a database that runs both at once: neither finds the other's row before it writes its own."""
     agent, asking = Machine(alice()), actions.asking
     first = agent.ask(tool_call_id="c", workflow_id="w")
     known, looks = asking._known, []

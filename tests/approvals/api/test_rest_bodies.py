@@ -73,7 +73,7 @@ FIELDS = ["kind", "title", "input", "options", "response_schema", "context", "ti
 
 
 class AnyBody(TestCase):
-    """Whatever JSON is sent: taken, or refused in our words."""
+    """Any JSON is accepted, or refused in our words."""
 
     @settings(max_examples=60)
     @given(st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=5))

@@ -1,11 +1,10 @@
-"""Who may call the API with which credentials and scopes; unknown methods and addresses."""
+"""Credentials and scopes of the API; unknown methods and addresses."""
 
 from __future__ import annotations
 
 import pytest
 
-from approvals.access.callers import caller_by_token, client_token
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES, caller_by_token, client_token
 from approvals.administration.keys.actions import create_key
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, carol, mallory
@@ -57,7 +56,6 @@ def test_absent_and_forbidden_requests_look_alike():
     for request in (asked["id"], NOTHING):
         replies = [
             stranger.get(f"/requests/{request}"),
-            stranger.get(f"/requests/{request}?wait=5"),
             stranger.post(f"/requests/{request}/decision", {"verdict": "approve"}),
             stranger.post(f"/requests/{request}/cancel"),
             stranger.post(f"/requests/{request}/result", {"input_digest": "sha256:" + "0" * 64, "output": 1}),

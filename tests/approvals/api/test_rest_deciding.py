@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from approvals.actions.results import MAX_OTHER_INPUTS
-from approvals.db.input_digest import input_digest
+from approvals.asking.digests import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import ALIASES
 from tests.support.machine import APPROVAL, QUESTION, Machine

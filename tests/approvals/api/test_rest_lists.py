@@ -50,29 +50,28 @@ def asked():
     return agent
 
 
-@pytest.mark.parametrize(
-    ("filters", "titles"),
-    [
-        ({}, "cba"),
-        ({"status": "pending"}, "ba"),
-        ({"status": "rejected"}, "c"),
-        ({"kind": "question"}, "b"),
-        ({"tool": "refund"}, "a"),
-        ({"tool": "ref"}, ""),
-        ({"workflow": "w1"}, "ca"),
-        ({"thread": "t1"}, "ca"),
-        ({"priority": "high"}, "a"),
-        ({"text": "50%_OFF"}, "b"),
-        ({"text": "%"}, ""),
-        ({"text": "off abo"}, "b"),
-        ({"text": "of about"}, ""),
-        ({"text": "nowhere"}, ""),
-        ({"workflow": "w1", "status": "pending"}, "a"),
-        ({"limit": 2}, "cb"),
-    ],
-)
-def test_a_list_holds_exactly_what_its_filters_select(asked, filters, titles):
-    assert listed(asked, **filters) == list(titles)
+SELECTED = [
+    ({}, "cba"),
+    ({"status": "pending"}, "ba"),
+    ({"status": "rejected"}, "c"),
+    ({"kind": "question"}, "b"),
+    ({"tool": "refund"}, "a"),
+    ({"tool": "ref"}, ""),
+    ({"workflow": "w1"}, "ca"),
+    ({"thread": "t1"}, "ca"),
+    ({"priority": "high"}, "a"),
+    ({"text": "50%_OFF"}, "b"),
+    ({"text": "%"}, ""),
+    ({"text": "off abo"}, "b"),
+    ({"text": "of about"}, ""),
+    ({"text": "nowhere"}, ""),
+    ({"workflow": "w1", "status": "pending"}, "a"),
+    ({"limit": 2}, "cb"),
+]
+
+
+def test_a_list_holds_exactly_what_its_filters_select(asked):
+    assert [(filters, "".join(listed(asked, **filters))) for filters, _ in SELECTED] == SELECTED
 
 
 def test_a_list_by_age_includes_both_bounds(asked):
@@ -82,18 +81,19 @@ def test_a_list_by_age_includes_both_bounds(asked):
     assert listed(asked, created_from=utc(moments["b"]), created_until=utc(moments["b"])) == ["b"]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "status=open", "kind=x", "priority=urgent", "limit=0", "limit=201", "limit=x", "limit=" + "9" * 5000,
-        "limit=1&limit=2", "nonsense=1", "status=", "cursor=", "cursor=x", "cursor=2026-01-01T00:00:00Z,1",
-        "created_from=yesterday", "created_from=2026-01-01", "created_until=2026-01-01T00:00:00",
-        "created_until=9999-12-31T23:59:59-23:59", "text=%00", "text=" + "x" * 201, "workflow=a/b", "tool=" + "x" * 101,
-    ],
-)  # fmt: skip
-def test_an_invalid_parameter_is_refused_and_not_ignored(query):
-    reply = Machine(bob()).get(f"/requests?{query}")
-    assert (reply.refusal, list(reply.body["errors"])) == ((422, "invalid"), [query.partition("=")[0]])
+INVALID = [
+    "status=open", "kind=x", "priority=urgent", "limit=0", "limit=201", "limit=x", "limit=" + "9" * 5000,
+    "limit=1&limit=2", "nonsense=1", "status=", "cursor=", "cursor=x", "cursor=2026-01-01T00:00:00Z,1",
+    "created_from=yesterday", "created_from=2026-01-01", "created_until=2026-01-01T00:00:00",
+    "created_until=9999-12-31T23:59:59-23:59", "text=%00", "text=" + "x" * 201, "workflow=a/b", "tool=" + "x" * 101,
+]  # fmt: skip
+
+
+def test_an_invalid_parameter_is_refused_and_not_ignored():
+    machine = Machine(bob())
+    for query in INVALID:
+        reply = machine.get(f"/requests?{query}")
+        assert (reply.refusal, list(reply.body["errors"])) == ((422, "invalid"), [query.partition("=")[0]]), query
 
 
 def test_pages_by_cursor_show_each_request_once_while_new_ones_arrive():
@@ -144,7 +144,7 @@ def test_no_text_breaks_the_parser_of_cursors(text):
 
 
 class AnyQuery(TestCase):
-    """Whatever stands behind the question mark: a list, or a refusal in our words."""
+    """Any query string gives a list, or a refusal in our words."""
 
     @settings(max_examples=80, deadline=None)
     @given(

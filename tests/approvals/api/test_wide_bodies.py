@@ -19,6 +19,7 @@ from approvals.db.canonical_json import MAX_BYTES, MAX_VALUES, NotCanonical, loa
 from approvals.models import ApprovalRequest
 from approvals.queries.search_words import MAX_KEPT, words_to_index
 from approvals.text.tables import rows
+from tests.support.database import rolled_back
 from tests.support.machine import Machine, Reply
 from tests.support.people import alice, bob, make_person
 
@@ -33,7 +34,7 @@ def nested(levels: int) -> Any:
     return value
 
 
-#: The most of each kind that is taken, by bytes or by values.
+#: The largest accepted value of each kind, by bytes or by values.
 LARGEST: dict[str, Any] = {
     "zeros": {"l": [0] * ROOM},
     "empty lists": {"l": [[]] * ROOM},
@@ -49,7 +50,7 @@ LARGEST: dict[str, Any] = {
     "texts": {f"k{number}": "y " * 40 for number in range(ROOM)},
     "names of functions": {f"k{number}": "aB" * 40 for number in range(ROOM)},
 }
-#: What costs the most to read, for its bytes: 900 KB each.
+#: The most expensive bodies to read for their bytes: 900 KB each.
 TOO_WIDE = {
     "zeros": "[" + ",".join(["0"] * 440_000) + "]",
     "empty lists": "[" + ",".join(["[]"] * 300_000) + "]",
@@ -60,14 +61,20 @@ TOO_WIDE = {
 }
 
 
+@pytest.fixture(scope="module")
+def read(django_db_setup, django_db_blocker):
+    """Everything that a process reads once, such as templates, has been read."""
+    with django_db_blocker.unblock(), rolled_back():
+        asked = Machine(make_person("early")).ask()
+        browser = Client()
+        browser.force_login(make_person("bird", "decide_approvalrequest"))
+        for address in (f"/requests/{asked['id']}/", "/requests/"):
+            assert browser.get(address).status_code == 200
+
+
 @pytest.fixture
-def warm(db):
-    """What is read once in the life of a process, such as templates, was read."""
-    asked = Machine(make_person("early")).ask()
-    browser = Client()
-    browser.force_login(make_person("bird", "decide_approvalrequest"))
-    for address in (f"/requests/{asked['id']}/", "/requests/"):
-        assert browser.get(address).status_code == 200
+def warm(read, db):
+    """A database for a process that is past its first pages."""
 
 
 def asking(machine: Machine, value: Any) -> Callable[[], Reply]:

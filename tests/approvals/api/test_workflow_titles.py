@@ -21,7 +21,7 @@ def machine():
 
 
 def titles(machine: Machine, *sent: dict[str, str]) -> list[str]:
-    """What the workflow is called after each of these was asked in it."""
+    """The title of the workflow after each of these asks."""
     found = []
     for number, more in enumerate(sent):
         asked = machine.ask(APPROVAL, title=f"Step {number}?", tool_call_id=f"call-{number}", **more)

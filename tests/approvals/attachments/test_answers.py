@@ -44,7 +44,7 @@ def ask(**changes: object) -> dict:
 
 
 def person(make=bob) -> User:
-    """Bob, or whom `make` makes, who may be there already."""
+    """Bob, or the person that `make` makes, who may exist already."""
     return User.objects.filter(username=make.__name__).first() or make()
 
 
@@ -208,7 +208,7 @@ def test_the_files_of_whoever_decides_second_are_removed(folder):
             late,
             by=dora,
             via=Door.DASHBOARD,
-            seen=actions.Seen(stale, standing_of(dora)),
+            seen=actions.EarlyFacts(stale, standing_of(dora)),
         )
     assert stored_names(folder) == [known(document)["id"]]
     assert RequestAttachment.objects.get().request_id == stale.pk

@@ -1,4 +1,4 @@
-"""Files on the page of their request: what is shown of them, and what counts as seen."""
+"""Files on the page of their request: their display, and when they count as seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that agents send with a request: what is taken, what is approved with it, and who may read it."""
+"""Files that agents send with a request: accepted files, their approval, and the right to read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from approvals.asking.attachments import storage_failed, storage_outage
-from approvals.db.input_digest import input_digest
+from approvals.asking.digests import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, RequestAttachment
 from tests.support.desk.files import CSV, GIF, JPEG, PDF, PNG, TEXT, WEBP, attachment, folder, giant_png, stored_names
 from tests.support.machine import APPROVAL, Machine
@@ -28,7 +28,7 @@ def read(machine: Machine, document: dict, **headers: str):
 
 
 def refused(*files: dict) -> dict[str, str]:
-    """What is wrong with these files."""
+    """Return the errors of these files."""
     reply = Machine(alice()).post("/requests", APPROVAL | {"attachments": list(files)})
     assert reply.refusal == (422, "invalid")
     assert ApprovalRequest.objects.count() == 0

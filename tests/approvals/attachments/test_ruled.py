@@ -1,4 +1,4 @@
-"""What the policy says of calls with files: rules say nothing of files, so none allows such a call."""
+"""The policy and calls with files: rules don't cover files, so none allows such a call."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.utils import timezone
 from approvals.access.standing import standing_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApprovalRequest, AuditEntry, Grant
-from approvals.queries.policy.covered import coverage_of, waiting_under
-from approvals.queries.policy.grants import preview
-from approvals.queries.policy.replay import judged
-from approvals.queries.policy.ruling import live_version, rules_of
+from approvals.queries.policy.grants.covered import coverage_of, waiting_under
+from approvals.queries.policy.grants.ledger import preview
+from approvals.queries.policy.rules.policy_versions import live_version, rules_of
+from approvals.queries.policy.rules.replay import judged
 from approvals.states import Audience, Width
 from tests.approvals.actions.policy.granting import terms
 from tests.support.desk.files import attachment, folder

@@ -1,4 +1,4 @@
-"""Files are stored before their request is, and nothing is left of those that no request has."""
+"""Files are stored before their request, and files without a request are erased."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Renaming(FileSystemStorage):
 
 
 def left_over(**since: float) -> None:
-    """What a crash between the files and their request leaves: files and rows without a request."""
+    """Leave files and rows without a request, like a crash between the two writes."""
     files = [checked_file(file["name"], file["content"]) for file in FILES]
     erase_at = timezone.now() + attachments.UNCLAIMED - timedelta(**since)
     for file in files:

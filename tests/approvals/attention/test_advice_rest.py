@@ -1,10 +1,10 @@
-"""Advice over REST: what it changes, who may give it, and that it never decides or lowers."""
+"""Advice over REST: its effect, the right to give it, and that it never decides or lowers a priority."""
 
 from __future__ import annotations
 
 import pytest
 
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.states import Priority
 from tests.support.desk.requests import events, waits

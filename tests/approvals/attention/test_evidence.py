@@ -1,4 +1,4 @@
-"""The page for auditors: what is kept for which duty, with links that work, and the same list in the documentation."""
+"""The page for auditors: the records for each duty, with working links, and the same list in the documentation."""
 
 from __future__ import annotations
 

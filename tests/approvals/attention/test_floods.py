@@ -1,4 +1,4 @@
-"""Many similar requests of one agent: one row, one page that decides them together, and one message to who runs it."""
+"""Many similar requests of one agent: one row, one page that decides them together, and one message to the person who runs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from approvals.actions.attention import flooding
+from approvals.actions.attention import floods
 from approvals.models import ApprovalRequest, AuditEntry, Decision, ToolSettings
 from approvals.outbound import mailing
 from approvals.states import Kind, Priority, Verdict
@@ -195,8 +195,8 @@ def test_picks_that_name_no_request_are_refused(picks):
 
 
 def settle() -> None:
-    """Let all requests be as old as those that the sweep looks at."""
-    ApprovalRequest.objects.update(created_at=timezone.now() - 2 * flooding.SETTLED)
+    """Make all requests old enough for the sweep to check."""
+    ApprovalRequest.objects.update(created_at=timezone.now() - 2 * floods.SETTLED)
 
 
 def test_who_runs_the_agent_is_told_once(settings, django_capture_on_commit_callbacks):
@@ -206,13 +206,13 @@ def test_who_runs_the_agent_is_told_once(settings, django_capture_on_commit_call
     owner.save()
     flood(owner, 3)
     settle()
-    assert list(flooding.find_floods()) == []
+    assert list(floods.find_floods()) == []
     flood(owner, 2)
     settle()
     for _ in range(2):
-        for stream in flooding.find_floods():
+        for stream in floods.find_floods():
             with django_capture_on_commit_callbacks(execute=True):
-                flooding.tell_of(stream)
+                floods.tell_of(stream)
     # Mails are sent one after another on a thread of their own.
     mailing._thread.submit(list).result()
     (message,) = mail.outbox
@@ -231,7 +231,7 @@ def test_no_one_is_told_and_nothing_folded_where_the_setting_is_off(settings):
     settings.HITL_FLOOD = 0
     flood(alice())
     settle()
-    flooding.tell_of_floods()
+    floods.tell_of_floods()
     assert AuditEntry.objects.filter(event="agent.flooded").count() == 0
     assert folds(page_of(bob())) == []
 

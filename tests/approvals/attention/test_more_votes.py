@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.policy.terms import NO_TERMS, Reason, Stage, Terms, with_more_votes
+from approvals.policy.terms import NO_TERMS, MessageRule, Stage, Terms, with_more_votes
 from approvals.policy.votes import Cast, Electorate, has_enough_people
 from approvals.states import Verdict
 from tests.approvals.attention.test_advice_rest import CLOSER, advise
@@ -117,7 +117,7 @@ def test_the_priority_is_raised_along_with_it(people):
 
 def test_only_the_votes_of_the_last_stage_change():
     before = Terms(
-        stages=(Stage(groups=(group(),)), Stage(groups=(group(votes=2), group()))), veto=True, reason=Reason.ALWAYS
+        stages=(Stage(groups=(group(),)), Stage(groups=(group(votes=2), group()))), veto=True, reason=MessageRule.ALWAYS
     )
     after = with_more_votes(before, 3)
     assert [[each.votes for each in stage.groups] for stage in after.stages] == [[1], [5, 1]]

@@ -1,4 +1,4 @@
-"""What decisions say about how they were made."""
+"""Signs in decisions of how they were made."""
 
 from __future__ import annotations
 

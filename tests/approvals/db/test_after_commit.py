@@ -1,4 +1,4 @@
-"""What follows a commit may fail: what is stored stays a success, and the failure is in the log."""
+"""Work after a commit may fail: the commit stays a success, and the failure is logged."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from approvals.db.many import Values, any_of
-from approvals.db.prepared import Parameter, Prepared
+from approvals.db.many import any_of
+from approvals.db.prepared import Parameter, Prepared, Values
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db

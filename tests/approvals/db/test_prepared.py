@@ -1,4 +1,4 @@
-"""A prepared query gives what its queryset gives, and is compiled once."""
+"""A prepared query returns the same as its queryset, and is compiled once."""
 
 from __future__ import annotations
 

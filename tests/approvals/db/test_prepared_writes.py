@@ -1,4 +1,4 @@
-"""Inserts and updates whose SQL is written once store what Django stores."""
+"""Inserts and updates with SQL written once store the same as Django."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError, connection
-from django.db.models import BigAutoField, BooleanField, Exists, ExpressionWrapper, F, UUIDField
+from django.db import IntegrityError, connection, transaction
+from django.db.models import BigAutoField, BooleanField, CharField, Exists, ExpressionWrapper, F, UUIDField, Value
 from django.test.utils import CaptureQueriesContext
 
-from approvals.db.prepared import Insert, Parameter, Update
+from approvals.db.prepared import Parameter
+from approvals.db.prepared_writes import Insert, Update, write_together
 from approvals.models import ApprovalRequest, AuditEntry, Decision, NotificationRule, Workflow
 from approvals.states import Kind, Status
 from tests.support.desk.requests import FUTURE, decide, make_request
@@ -91,6 +92,14 @@ def test_several_rows_are_one_call():
     assert [row.dedup_key for row in AuditEntry.objects.order_by("pk")] == ["0", "1", "2"]
 
 
+def test_several_rows_answer_a_question_with_a_value_of_its_own():
+    named = NotificationRule.objects.filter(person__username=Value("bob"))
+    insert = Insert(AuditEntry, returning=("event", ExpressionWrapper(Exists(named), BooleanField())))
+    NotificationRule.objects.create(person=bob())
+    added = insert.rows([entry(), entry(event="tool.result")])
+    assert added == [("tool.denied", True), ("tool.result", True)]
+
+
 def test_an_insert_answers_a_question_beside_it():
     heard = ExpressionWrapper(Exists(NotificationRule.objects.filter(active=True)), BooleanField())
     insert = Insert(AuditEntry, returning=("at", heard))
@@ -137,3 +146,40 @@ def test_the_sql_of_an_update_is_written_once():
     update = Update(build, "title")
     assert [update.run(pk=0, title="x") for _ in range(3)] == [0, 0, 0]
     assert built == [1]
+
+
+def written_together(owner, *, key: str) -> tuple[list[tuple | None], Workflow, ApprovalRequest]:
+    """Write a workflow with a request and an entry; change an existing row and a missing one."""
+    workflow = Workflow(scope="", key=key, source="chat", owner=owner)
+    request = ApprovalRequest(scope="", kind=Kind.APPROVAL, title="Pay", input={}, input_digest="0", requested_by=owner)
+    rename = Update(lambda: Workflow.objects.filter(key=Parameter("old", CharField())), "title")
+    writes = [
+        Insert(Workflow, returning=("id",)).of(workflow),
+        Insert(ApprovalRequest).of(request, keys={"workflow_id": 0}),
+        rename.of(old="first", title="Found"),
+        rename.of(old="nothing", title="Lost"),
+        Insert(AuditEntry, returning=("event", Value(None, output_field=BooleanField()))).of_row(**entry()),
+    ]
+    return write_together(writes), workflow, request
+
+
+def test_several_rows_are_written_together_and_each_is_told_of():
+    owner = alice()
+    Workflow.objects.create(scope="", key="first", source="chat", owner=owner)
+    with CaptureQueriesContext(connection) as statements:
+        rows, workflow, request = written_together(owner, key="second")
+    stored = ApprovalRequest.objects.get(pk=request.pk)
+    assert rows == [(workflow.pk,), (), (), None, ("tool.denied", None)]
+    assert (stored.workflow_id, workflow.key, request._state.adding) == (workflow.pk, "second", False)
+    assert list(Workflow.objects.order_by("key").values_list("key", "title")) == [("first", "Found"), ("second", "")]
+    assert AuditEntry.objects.filter(scope="key:1").count() == 1
+    assert len(statements) == (1 if connection.vendor == "postgresql" else 5)
+
+
+def test_nothing_is_written_of_rows_of_which_one_is_refused():
+    owner = alice()
+    Workflow.objects.create(scope="", key="first", source="chat", owner=owner)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        written_together(owner, key="first")
+    assert (ApprovalRequest.objects.count(), AuditEntry.objects.filter(scope="key:1").count()) == (0, 0)
+    assert list(Workflow.objects.values_list("key", "title")) == [("first", "")]

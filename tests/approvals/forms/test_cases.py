@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals.forms.decision import sent_decision
-from approvals.forms.fields import Control, Widget
+from approvals.forms.fields import FormControl, Widget
 from approvals.forms.from_schema import form_from_schema
 from approvals.forms.reading import Reading
 from approvals.forms.values import edit_form
@@ -47,7 +47,7 @@ PETS = {
 }
 
 
-def merged(control: Control) -> list[Control]:
+def merged(control: FormControl) -> list[FormControl]:
     return [child for child in control.children if child.merged]
 
 

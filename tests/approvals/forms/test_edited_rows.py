@@ -1,4 +1,4 @@
-"""A changed row of a list of objects keeps what was not changed in it exactly as it was."""
+"""A changed row of a list of objects keeps its unchanged values exactly."""
 
 from __future__ import annotations
 

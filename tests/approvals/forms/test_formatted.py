@@ -1,4 +1,4 @@
-"""Dates, times, durations and amounts are in the words of people where the schema says what they are."""
+"""Dates, times, durations and amounts are formatted for people if the schema gives their type."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 from django.utils import timezone, translation
 
 from approvals.forms.formatted import formatted
-from approvals.models import ToolSettings
 from approvals.pages.key_fields import key_values
 from approvals.templatetags.desk import shown_value
-from approvals.text.tables import Row, rows
+from approvals.text.tables import TableRow, rows
 
 SCHEMA = {
     "$defs": {"Day": {"type": "string", "format": "date"}},
@@ -29,7 +28,7 @@ SCHEMA = {
 
 
 def shown(value, schema=SCHEMA) -> dict[str, str]:
-    def leaves(table: list[Row], path: str = ""):
+    def leaves(table: list[TableRow], path: str = ""):
         for row in table:
             yield from leaves([*row.rows, *row.more], f"{path}{row.name}.") if row.rows else [(path + row.name, row)]
 
@@ -112,15 +111,14 @@ def test_a_schema_that_leads_into_itself_is_bounded():
 def test_the_values_that_matter_are_in_words_too():
     value = {"fee": 120, "day": "2026-12-24", "note": "Now", "total": {"amount": 3, "currency": "CHF"}}
     fee, day = ("fee", in_data("120", "120.00 EUR")), ("day", in_data("2026-12-24", "Dec. 24, 2026"))
-    assert key_values(value, None, "book", SCHEMA) == [fee, day, ("note", "Now")]
-    assert key_values(value, None, "book") == [("fee", "120"), ("day", "2026-12-24"), ("note", "Now")]
+    assert key_values(value, (), "book", SCHEMA) == [fee, day, ("note", "Now")]
+    assert key_values(value, (), "book") == [("fee", "120"), ("day", "2026-12-24"), ("note", "Now")]
 
 
 def test_key_fields_are_in_words_wherever_they_are():
     value = {"lines": [{"price": 7}], "at": "2026-12-24T13:00:00Z", "total": {"amount": 3, "currency": "CHF"}}
     pointers = ["/at", "/lines/0/price", "/lines/0", "/total", "/total/amount", "/total/currency", ""]
-    chosen = ToolSettings(tool_name="book", key_fields=pointers)
-    at, *others = key_values(value, chosen, "book", SCHEMA)
+    at, *others = key_values(value, pointers, "book", SCHEMA)
     assert at[1].endswith(">Dec 24, 2026, 14:00 (Europe/Berlin)</time>")
     assert others == [
         ("price", in_data("7", "7 JPY")),
@@ -134,5 +132,65 @@ def test_key_fields_are_in_words_wherever_they_are():
 
 def test_an_amount_is_alone_in_a_line_only_if_nothing_but_its_currency_is_beside_it():
     for total in ({"amount": 3}, {"amount": 3, "currency": ["CHF"]}, {"amount": 3, "currency": "CHF", "net": 2}):
-        chosen = ToolSettings(tool_name="book", key_fields=["/total"])
-        assert key_values({"total": total}, chosen, "book", SCHEMA) == [("total", json.dumps(total))]
+        assert key_values({"total": total}, ["/total"], "book", SCHEMA) == [("total", json.dumps(total))]
+
+
+def test_numbers_have_separators_from_ten_thousand_unless_they_count_nothing():
+    value = {
+        "rows": 120413,
+        "size": 9999,
+        "share": -12345.678,
+        "tiny": 1e-7,
+        "yes": True,
+        "text": "120413",
+        "orderId": 104711,
+        "customer_number": 10042,
+        "zip": 20095,
+        "startedAtEpoch": 1764392000,
+        "inner": {"lines": 54321, "all": [10000, 20000]},
+    }
+    assert shown(value, None) == {
+        "rows": "120,413",
+        "size": "9999",
+        "share": "-12,345.678",
+        "tiny": "1e-07",
+        "yes": "true",
+        "text": "120413",
+        "orderId": "104711",
+        "customer_number": "10042",
+        "zip": "20095",
+        "startedAtEpoch": "1764392000",
+        "inner.lines": "54,321",
+        "inner.all": "10000, 20000",
+    }
+    with translation.override("de"):
+        assert shown({"rows": 120413.5}, None) == {"rows": "120.413,5"}
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "words"),
+    [
+        (12400, "EUR", "12,400 EUR"),
+        (40, "USD", "40 USD"),
+        (0.5, "CHF", "0.5 CHF"),
+        # Neither of these is certainly money.
+        ("12400", "EUR", "12400"),
+        (40, "eur", "40"),
+        (40, "XXX", "40"),
+        (40, 978, "40"),
+        (True, "EUR", "true"),
+    ],
+)
+def test_an_amount_beside_a_currency_is_money_without_decimals_that_it_does_not_have(amount, currency, words):
+    value = {"to": "Ann", "amount": amount, "currency": currency}
+    assert shown(value, None)["amount"] == words
+    assert shown({"total": value}, None)["total.amount"] == words
+
+
+def test_the_key_values_say_the_currency_once():
+    value = {"to": "Ann", "amount": 12400, "currency": "EUR", "reference": "R-1"}
+    assert key_values(value, []) == [("to", "Ann"), ("amount", in_data("12400", "12,400 EUR")), ("reference", "R-1")]
+    assert key_values(value | {"currency": "points"}, [])[1:] == [
+        ("amount", in_data("12400", "12,400")),
+        ("currency", "points"),
+    ]

@@ -1,11 +1,12 @@
-"""Empty fields of forms: which values they remove, which are missing, and where the page says so."""
+"""Empty fields of forms: the removed values, the missing ones, and the place of the messages."""
 
 from __future__ import annotations
 
 from approvals.forms.decision import sent_decision
-from approvals.forms.rendering import Field
+from approvals.forms.rendering import RenderedField
 from approvals.models import ApprovalRequest
-from approvals.pages.cards import Card
+from approvals.pages.card_forms import Answering
+from approvals.shown.requests import shown_request
 from approvals.states import Kind
 from tests.approvals.forms.test_schema_forms import form, refused, sent
 
@@ -67,14 +68,14 @@ def test_empty_optional_group_is_left_out_despite_required_fields():
 def test_error_in_a_row_links_to_that_row():
     schema = {"type": "object", "properties": {"nums": {"type": "array", "items": {"type": "number"}, "title": "Sums"}}}
     asked, data = form(schema=schema), sent(nums=["1", "x"])
-    card = Card(request=asked, decision=None, may_close=True, may_cancel=False, errors=refused(asked, data), typed=data)
+    card = Answering(request=shown_request(asked), may_close=True, errors=refused(asked, data), typed=data)
     rows = card.answer_form.children[0].rows
     assert card.error_list == [("Sums 2", "must be a number", rows[1].id)]
 
 
-def shown(request: ApprovalRequest) -> Field:
+def shown(request: ApprovalRequest) -> RenderedField:
     """Return the fields of the form as a page shows them."""
-    card = Card(request=request, decision=None, may_close=True, may_cancel=False)
+    card = Answering(request=shown_request(request), may_close=True)
     found = card.edit_form if request.kind == Kind.APPROVAL else card.answer_form
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""Decisions are bound to what the page showed, and critical requests need their name."""
+"""Decisions are bound to the page's content, and critical requests need their name."""
 
 from __future__ import annotations
 

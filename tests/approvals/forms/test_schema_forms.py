@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid
 from approvals.forms.decision import answer_form, sent_decision, wants_json
-from approvals.forms.fields import Control, Widget
+from approvals.forms.fields import FormControl, Widget
 from approvals.forms.from_schema import form_from_schema
 from approvals.forms.reading import Reading
 from approvals.forms.values import edit_form
@@ -67,7 +67,7 @@ def refused(request: ApprovalRequest, data: QueryDict) -> dict[str, str]:
     return dict(refusal.value.errors)
 
 
-def widgets(control: Control) -> dict[str, str]:
+def widgets(control: FormControl) -> dict[str, str]:
     return {".".join(leaf.path): str(leaf.widget) for leaf in control.leaves()}
 
 

@@ -1,4 +1,4 @@
-"""Bodies of hooks as the agents send them, and what the tests do with them."""
+"""Bodies of hooks as the agents send them, and helpers for them."""
 
 from __future__ import annotations
 

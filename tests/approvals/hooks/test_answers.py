@@ -26,7 +26,7 @@ EDITED = {"command": "rm -rf build/old", "description": "Clean up"}
 
 
 def ended(body: dict, verdict: Verdict, address: str = CLAUDE_CODE, **said) -> dict:
-    """What the agent hears about its call, once it was decided."""
+    """Return the agent's answer to its call, once decided."""
     agent, decider = Machine(alice()), bob()
     first = agent.post(address + NOW, body)
     decide(decider, verdict, **said)

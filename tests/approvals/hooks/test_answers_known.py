@@ -1,4 +1,4 @@
-"""What `pausepoint hook` passes on to an agent: an answer that the agent would not obey blocks the call."""
+"""`pausepoint hook` and its answer to an agent: one that the agent would not obey blocks the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `pausepoint connect` looks at before it says that calls are blocked: other settings, and links."""
+"""Checks of `pausepoint connect` before it says that calls are blocked: other settings, and links."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_the_change_is_shown_without_obeying_what_the_settings_say(project, caps
 def test_settings_that_cannot_be_changed_leave_no_test_request(project, capsys):
     (project / ".claude").mkdir()
     (project / ".claude/settings.json").write_text("{ // mine\n}")
-    # Nobody answers there: the settings are read first.
+    # No server answers there: the settings are read first.
     arguments = ["--url", "http://127.0.0.1:9", "--key", "pp_key", "connect", "--yes", "--project", str(project)]
     assert main(arguments) == CANNOT
     assert "settings.json is left as it is, because it is not JSON" in capsys.readouterr().err

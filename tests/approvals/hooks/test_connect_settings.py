@@ -1,4 +1,4 @@
-"""What `pausepoint connect` makes of settings, and what it finds in a project; files as they may be."""
+"""`pausepoint connect`: its changes of settings, and its findings in a project; with files of all kinds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from pausepoint.connect.files import CannotChange
 from pausepoint.connect.projects import JAVASCRIPT, search
 from pausepoint.connect.settings import (
-    EARLIER_MARKS,
     MARK,
     claude_hook,
     claude_settings,
     claude_settings_without,
-    codex_block,
     codex_config,
     codex_config_without,
 )
@@ -36,6 +34,11 @@ MINE = {
 }
 
 
+def codex_block(command: str) -> str:
+    """The lines for Codex, in a file of their own."""
+    return codex_config("", command)
+
+
 def written(value: object, indent: int = 2) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
 
@@ -51,7 +54,7 @@ def test_new_settings_block_every_failure():
         "onFailure": "block",
     }
     group = {"matcher": "*", "hooks": [hook]}
-    # What has run already cannot be blocked.
+    # A call that has run can't be blocked.
     report = {"matcher": "*", "hooks": [hook | {"command": asking, "timeout": 60, "onFailure": "continue"}]}
     assert found == {
         "hooks": {
@@ -71,12 +74,6 @@ def test_new_settings_block_every_failure():
         "UserPromptSubmit": False,
     }
     assert deferring["UserPromptSubmit"] == [group]
-
-
-def test_hooks_over_http_of_earlier_versions_are_replaced_and_removed():
-    hook = {"type": "http", "url": f"{DESK}/api/v1/hooks/claude-code?wait=defer", "onFailure": "block"}
-    before = written({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}})
-    assert (claude_settings(before, COMMAND), claude_settings_without(before)) == (claude_settings("", COMMAND), "")
 
 
 @pytest.mark.parametrize("before", ["", "{}\n", written(MINE), written(MINE, 4), written({"hooks": {"Stop": []}})])
@@ -137,7 +134,7 @@ def test_codex_gets_a_command_that_ends_with_two_whatever_happens(before):
     assert tomllib.loads(codex_config_without(behind)) == tomllib.loads(f'{before}\n[tui]\ntheme = "dark"\n')
 
 
-#: What else may be in a config, some of it with words that look like ours.
+#: Other content of a config, some of it with words that look like ours.
 OTHERS = (
     '[hooks.state."/home/me/.codex/config.toml:pre_tool_use:0:0"]\ntrusted_hash = "sha256:1"\n',
     '[projects."/home/me/project"]\ntrust_level = "trusted"\n',
@@ -150,7 +147,7 @@ OTHERS = (
 
 
 def mine(text: str) -> tuple[list[str], dict[str, object]]:
-    """The lines of a config that say something, and what they say."""
+    """Return the lines of a config without comments, and their values."""
     # Fractions as texts, because NaN does not equal itself.
     return [line for line in text.splitlines() if line], tomllib.loads(text, parse_float=str)
 
@@ -158,14 +155,10 @@ def mine(text: str) -> tuple[list[str], dict[str, object]]:
 @given(
     others=st.lists(st.sampled_from(OTHERS), unique=True),
     places=st.lists(st.integers(0, 3), min_size=len(OTHERS), max_size=len(OTHERS)),
-    earlier=st.booleans(),
 )
-def test_what_codex_adds_between_our_lines_stays(others, places, earlier):
+def test_what_codex_adds_between_our_lines_stays(others, places):
     first, last = codex_block(COMMAND).split("\n[[hooks.PostToolUse]]")
     ours = [first, f"\n[[hooks.PostToolUse]]{last}"]
-    if earlier:
-        begin, end = EARLIER_MARKS
-        ours = [ours[0].replace(MARK, begin), ours[1], f"{end}\n"]
     at = dict(zip(others, places, strict=False))
     parts = [[f"\n{one}" for one in others if min(at[one], len(ours)) == place] for place in range(len(ours) + 1)]
     before = "".join("".join(part) + own for part, own in zip(parts, [*ours, ""], strict=True))

@@ -1,4 +1,4 @@
-"""`pausepoint connect` and a file of settings that somebody else writes while the question is on the screen."""
+"""`pausepoint connect` and a settings file that another program writes while the question is on the screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pausepoint hook` and a server that drops calls, restarts and has too much to do: how long it asks again, and what for."""
+"""`pausepoint hook` and a server that drops calls, restarts and is overloaded: how long it retries, and for which calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Clock:
 
 
 class Reply(NamedTuple):
-    """What the server does with one call: it holds it for some seconds, and then answers it, or drops it (status 0)."""
+    """The server's treatment of one call: hold it for some seconds, then answer it, or drop it (status 0)."""
 
     held: float = 0
     status: int = 200
@@ -55,7 +55,7 @@ class Stand:
         self.clock, self.replies = clock, [ALLOWED]
         #: When each call came, and its query.
         self.calls: list[tuple[float, dict[str, str]]] = []
-        #: What the calls are named by.
+        #: The identity of the calls.
         self.names: list[str] = []
         stand = self
 
@@ -82,7 +82,7 @@ class Stand:
         self.url = f"http://127.0.0.1:{self.http.server_port}"
 
     def ask(self, *options: str, replies: list[Reply], event: str = "PreToolUse") -> dict[str, Any]:
-        """What the hook answers to a call."""
+        """Return the hook's answer to a call."""
         self.replies = replies
         arguments = ["--url", self.url, "--key", "pp_key", "hook", "claude-code", *options]
         return hook.ask(cli.parser().parse_args(arguments), json.dumps(BASH).encode(), event)
@@ -164,7 +164,7 @@ def test_it_asks_again_when_the_server_says(stand):
         ("PreToolUse", (), "3600", "in 3600 seconds", []),
         ("PreToolUse", ("--give-up-after", "5s"), "", "later", [0.25, 0.5, 1, 2, 0.25]),
         ("PreToolUse", ("--give-up-after", "5s"), "soon", "later", [0.25, 0.5, 1, 2, 0.25]),
-        # Nobody waits for a report.
+        # A report has no one waiting for it.
         ("PostToolUse", ("--patience", "20s"), "60", "in 60 seconds", []),
     ],
 )

@@ -1,4 +1,4 @@
-"""Hooks from those who may not, and bodies of any shape: refused in a problem document, and nothing is stored."""
+"""Hooks without permission, and bodies of any shape: refused in a problem document, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_mallory_can_neither_ask_without_the_scope_nor_read_the_decisions_of_oth
         thread="t",
     )
     assert Machine(authorization=f"Bearer {token}").post(CLAUDE_CODE, BASH).refusal == (403, "not_allowed")
-    # With the same ids she asks for herself: what was decided for alice is not hers.
+    # With the same ids she asks for herself: alice's decision is not hers.
     reply = Machine(outsider).post(CLAUDE_CODE + NOW, BASH)
     assert (reply.headers["pausepoint-status"], ApprovalRequest.objects.count()) == ("pending", 2)
 

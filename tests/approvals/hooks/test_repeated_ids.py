@@ -134,7 +134,7 @@ def test_another_input_than_the_approved_one_is_recorded_with_the_only_call_that
     for tool_input in (BASH["tool_input"], LIST):
         agent.post(CLAUDE_CODE + NOW, with_input(BASH, tool_input))
     approved = decide(BASH["tool_input"], approver)
-    # No one has approved it: of what ran all the same, nothing is recorded, as ever.
+    # Without an approval, no result is recorded even if the call has run.
     assert agent.post(CLAUDE_CODE, ran(with_input(BASH, LIST))).body == {}
     assert agent.post(CLAUDE_CODE, ran(with_input(BASH, SHOW))).refusal == (409, "other_input")
     (entry,) = AuditEntry.objects.filter(event__in=("tool.result", "tool.other_input"))

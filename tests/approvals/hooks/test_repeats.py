@@ -1,4 +1,4 @@
-"""Calls that come again: one approval lets one call run, and whoever comes second is told so or asks people anew."""
+"""Calls that come again: one approval lets one call run, and a second one is told so or asks people anew."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from approvals.background import waiting_room
 from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.states import Door, Verdict
-from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens
+from tests.approvals.api.test_ask_human_waiting import NEVER
 from tests.approvals.hooks.calls import (
     BASH,
     CLAUDE_CODE,
@@ -28,6 +28,7 @@ from tests.approvals.hooks.calls import (
 from tests.support.machine import Machine, Reply
 from tests.support.machines import machine, served
 from tests.support.people import alice, bob
+from tests.support.waiting import until_clients_wait
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +48,7 @@ def approver() -> Any:
 
 
 def heard(reply: Reply) -> str:
-    """What a call is told: allow, deny, or the action of an elicitation."""
+    """Return the result for the caller: allow, deny, or the action of an elicitation."""
     said = reply.body["hookSpecificOutput"]
     return str(said.get("permissionDecision") or said.get("action") or said["decision"]["behavior"])
 
@@ -160,29 +161,7 @@ def test_a_deferred_call_is_known_in_every_prompt_until_its_result_is_reported(a
     assert heard(agent.post(CLAUDE_CODE + DEFER, resumed)) == "defer"
 
 
-def test_a_request_from_before_equal_calls_had_a_key_is_found_while_it_waits(agent, approver):
-    agent.post(CLAUDE_CODE + NOW, PERMISSION)
-    ApprovalRequest.objects.update(idempotency_key=None, taker=None)
-    assert agent.post(CLAUDE_CODE + NOW, PERMISSION).replayed
-    decide(approver, Verdict.APPROVE)
-    # Nothing says whether an answer has carried this decision, so people are asked again.
-    reply = agent.post(CLAUDE_CODE + NOW, PERMISSION)
-    assert (heard(reply), reply.headers["pausepoint-status"]) == ("deny", "pending")
-
-
-def test_a_deferred_call_that_was_approved_before_equal_calls_had_a_key_runs_once(agent, approver):
-    agent.post(CLAUDE_CODE + DEFER, BASH)
-    ApprovalRequest.objects.update(idempotency_key=None, taker=None)
-    end(approver)
-    resumed = BASH | {"prompt_id": "another"}
-    assert heard(agent.post(CLAUDE_CODE + DEFER, resumed)) == "allow"
-    report(agent, CLAUDE_CODE, resumed)
-    assert AuditEntry.objects.filter(event="tool.result", request_id=only().pk).count() == 1
-    assert heard(agent.post(CLAUDE_CODE + DEFER, resumed)) == "defer"
-
-
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("stored_before_decisions_were_taken", [False, True])
 @pytest.mark.parametrize(
     ("verdict", "allowed", "told"),
     [
@@ -190,20 +169,13 @@ def test_a_deferred_call_that_was_approved_before_equal_calls_had_a_key_runs_onc
         (Verdict.REJECT, 0, "declined"),
     ],
 )
-def test_of_calls_that_wait_together_one_runs_and_the_others_hear_why_not(
-    monkeypatch, verdict, allowed, told, stored_before_decisions_were_taken
-):
+def test_of_calls_that_wait_together_one_runs_and_the_others_hear_why_not(monkeypatch, verdict, allowed, told):
     monkeypatch.setattr(waiting_room, "POLL", NEVER)
     client, decider = machine(alice()), bob()
 
     async def story() -> list[Any]:
         waiting = [asyncio.ensure_future(client.acall("POST", f"/api/v1{CLAUDE_CODE}", PERMISSION)) for _ in range(4)]
-        await until_somebody_listens()
-        events = waiting_room._rooms[asyncio.get_running_loop()].events
-        while len(next(iter(events.values()), ())) < len(waiting):
-            await asyncio.sleep(0.01)
-        if stored_before_decisions_were_taken:
-            await run(ApprovalRequest.objects.update, idempotency_key=None, taker=None)
+        await until_clients_wait(len(waiting))
         await run(decide, decider, verdict)
         return list(await asyncio.gather(*waiting))
 

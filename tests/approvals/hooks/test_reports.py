@@ -1,4 +1,4 @@
-"""What approved calls of coding agents have done: recorded as their results, and as something else where another input ran."""
+"""Reports of approved calls of coding agents: recorded as their results, or as something else if another input ran."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks that wait in place: answered with the decision, and closed when nobody decides in time."""
+"""Hooks that wait in place: answered with the decision, and closed if no decision comes in time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 from approvals.background import waiting_room
 from approvals.db.pool import run
 from approvals.states import Verdict
-from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens, waiting_tasks
+from tests.approvals.api.test_ask_human_waiting import NEVER
 from tests.approvals.hooks.calls import BASH, decide, only
 from tests.support.machines import Answer, machine, served
 from tests.support.people import alice, bob
+from tests.support.waiting import until_clients_wait, until_nobody_waits
 
 ADDRESS = "/api/v1/hooks/claude-code"
 
@@ -26,7 +27,7 @@ def test_a_call_waits_without_a_given_time_and_hears_the_decision_at_once(monkey
 
     async def story() -> Answer:
         waiting = asyncio.ensure_future(agent.acall("POST", ADDRESS, BASH))
-        await until_somebody_listens()
+        await until_clients_wait()
         assert not waiting.done()
         await run(decide, decider, Verdict.APPROVE)
         return await waiting
@@ -58,11 +59,10 @@ def test_an_agent_that_goes_away_leaves_its_request_and_no_task():
     async def story() -> None:
         line = agent.connect("POST", ADDRESS, json.dumps(BASH).encode(), {})
         await line.send_input({"type": "http.request", "body": json.dumps(BASH).encode()})
-        await until_somebody_listens()
+        await until_clients_wait()
         await line.send_input({"type": "http.disconnect"})
         await line.wait(60)
-        while waiting_tasks():
-            await asyncio.sleep(0.01)
+        await until_nobody_waits()
 
     served(story)
     assert only().status == "pending"

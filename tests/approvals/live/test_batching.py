@@ -13,7 +13,7 @@ SOON = 30
 
 
 class Reads:
-    """A read that waits until it is released, and records what it was asked."""
+    """A read that waits until it is released, and records its arguments."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, list[int]]] = []

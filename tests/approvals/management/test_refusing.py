@@ -1,31 +1,43 @@
-"""A database that lacks some of the replaced migrations is refused before Django looks at it."""
+"""A database of a commit before 0.1.0 is refused before Django looks at its migrations, and other databases are not."""
 
 from __future__ import annotations
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from approvals.management.refusing import refuse_older_database
+from approvals.checks import check_first_version
+from approvals.db.first_version import EARLIER
+from approvals.management.refusing import refuse_earlier_commit
+from hitlsite.health import readiness
 
 pytestmark = pytest.mark.django_db
-FIRST = [("approvals", "0001_initial"), ("chats", "0001_initial")]
+REFUSAL = (
+    "The database {name} was made by a commit before 0.1.0, the first version, and cannot be migrated. Nothing was changed. "
+    "Go on using that commit with it, or set DATABASE_URL to a new database and run `manage.py migrate`."
+)
 
 
-def test_a_database_that_lacks_one_replaced_migration_is_refused():
-    replacements = MigrationLoader(None).replacements
-    assert sorted(replacements) == FIRST
-    for app, name in [target for first in FIRST for target in replacements[first].replaces]:
-        MigrationRecorder(connection).record_unapplied(app, name)
-        with pytest.raises(CommandError, match=f"no longer contains the migrations of {app} that it lacks"):
-            call_command("migrate", verbosity=0)
-        MigrationRecorder(connection).record_applied(app, name)
-    refuse_older_database()
+def test_a_database_of_an_earlier_commit_is_refused_with_what_to_do():
+    assert (check_first_version(databases=["default"]), refuse_earlier_commit()) == ([], None)
+    MigrationRecorder(connection).record_applied(*EARLIER)
+    with pytest.raises(CommandError, match=r"was made by a commit before 0\.1\.0") as refused:
+        call_command("migrate", verbosity=0)
+    [error] = check_first_version(databases=["default"])
+    words = str(refused.value)
+    assert (error.msg, error.id) == (words, "approvals.E004")
+    assert words.partition(" was made ")[2] == REFUSAL.partition(" was made ")[2]
+    assert readiness.find_problems() == [
+        "migrations: the database was made by a commit before 0.1.0; see `manage.py check --database default`"
+    ]
+
+
+def test_a_check_of_no_database_asks_none():
+    assert check_first_version(databases=None) == []
 
 
 def test_a_database_without_an_app_is_not_refused():
     for app in ("chats", "approvals"):
         MigrationRecorder.Migration.objects.filter(app=app).delete()
-        refuse_older_database()
+        refuse_earlier_commit()

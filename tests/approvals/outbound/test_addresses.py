@@ -13,7 +13,7 @@ from approvals import addresses
 from approvals.addresses import Destination, RefusedAddress, parse_destination
 
 NEVER = [
-    "0.0.0.0",  # noqa: S104 - called by nobody, which is the point
+    "0.0.0.0",  # noqa: S104 - never called, which is the point
     "0.1.2.3",
     "169.254.169.254",
     "169.254.170.2",

@@ -8,7 +8,7 @@ from approvals.outbound import http_post
 from approvals.outbound.http_post import Undelivered
 from tests.support.receiver import Behaviour, Receiver, answer, drip, endless_body, nonsense, silent
 
-#: Seconds for responses that never come; the others get what a busy machine needs.
+#: Seconds for responses that never come; the others have time enough for a busy machine.
 SOON, PATIENCE = 0.5, 60.0
 
 

@@ -20,7 +20,7 @@ from approvals.outbound.http_post import Undelivered
 from tests.support import receiver
 from tests.support.receiver import Receiver, answer
 
-#: Seconds for responses that never come; the others get what a busy machine needs.
+#: Seconds for responses that never come; the others have time enough for a busy machine.
 SOON, PATIENCE = 0.5, 60.0
 
 

@@ -1,4 +1,4 @@
-"""New requests notify the people whom rules name and who may see them, in few messages."""
+"""New requests notify the people named by rules, if they may see them, in few messages."""
 
 from __future__ import annotations
 

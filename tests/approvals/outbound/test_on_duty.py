@@ -1,4 +1,4 @@
-"""Only those on duty are notified of requests of their team, and delegates in place of who is away; if in doubt, everyone."""
+"""Only those on duty are notified of requests of their team, and delegates in place of absent people; if in doubt, everyone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.core import mail
 from django.utils import timezone
 
-from approvals.actions.policy.duty import due_calendars, read_due_calendars, set_on_duty
+from approvals.actions.policy.duty.on_call import due_calendars, read_due_calendars, set_on_duty
 from approvals.administration.absence.actions import store_team_settings
 from approvals.db.canonical_json import utc
 from approvals.exceptions import Conflict, Invalid, NotAllowed
@@ -37,7 +37,7 @@ def _private(settings):
 
 @pytest.fixture
 def team() -> Group:
-    """Bob and Erin, who are notified of every request."""
+    """Bob and Erin, notified of every request."""
     group = Group.objects.create(name="support")
     group.user_set.set([with_address(bob()), with_address(make_person("erin", DECIDER))])
     tell(group)
@@ -49,7 +49,7 @@ def admin() -> User:
 
 
 def told() -> list[str]:
-    """Who is notified of a new request."""
+    """Return the usernames notified of a new request."""
     mail.outbox.clear()
     LastNotice.objects.all().delete()
     make_request(User.objects.filter(username="alice").first() or alice())

@@ -25,7 +25,7 @@ failing: set[str] = set()
 
 
 def note(event: outbox.Event) -> None:
-    """A handler that stores what it gets, and fails on demand."""
+    """A handler that stores its events, and fails on demand."""
     if event.stream in failing:
         raise RuntimeError("the search index is down")
     taken.append((event.stream, event.name))

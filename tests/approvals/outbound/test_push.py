@@ -1,4 +1,4 @@
-"""Notifications on devices: encrypted for the browser, signed by us, and only for whom and as long as they are wanted."""
+"""Notifications on devices: encrypted for the browser, signed by us, and only for subscribers while they want them."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_an_endpoint_that_no_database_can_store_unsubscribes_nothing(bobs):
 
 def test_a_browser_belongs_to_who_subscribed_last_and_only_they_remove_it(service, bobs):
     other = Browser(carol(), bobs.endpoint)
-    # Whoever knows the address of a browser, and not its keys, takes nothing over.
+    # The address of a browser without its keys takes over nothing.
     assert other.subscribe().status_code == 422
     assert [found.person.username for found in PushSubscription.objects.all()] == ["bob"]
     other.key = bobs.key

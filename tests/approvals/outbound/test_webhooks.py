@@ -1,4 +1,4 @@
-"""Webhooks are signed, in order, at least once, with only what the subscriber may see."""
+"""Webhooks are signed, in order, at least once, with only the data that the subscriber may see."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Text from agents never looks like text from Pausepoint: it is framed, has no headings, and links show their targets.
 
-Nothing of it is loaded before somebody opens a link."""
+It loads nothing before a person opens a link."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import re
 import pytest
 
 from approvals.states import Kind
-from approvals.text.markdown import MAX_TARGET, linked, to_html
+from approvals.text.links import linked
+from approvals.text.markdown import MAX_TARGET, to_html
 from approvals.text.tables import rows
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
@@ -148,7 +149,7 @@ def test_address_with_foreign_letters_shows_what_its_host_is():
     [
         ("Ada <ada@example.com>", ["mailto:ada@example.com"]),
         ("ada@example.com, bob+1@mail.example.org.", ["mailto:ada@example.com", "mailto:bob+1@mail.example.org"]),
-        # Only a part of what stands there would be an address.
+        # Only a part of the text would be an address.
         ("ada@example.com.evil-x", []),
         ("ada@example.com\u0430", []),
         ("ad\u0430@example.com", []),

@@ -41,7 +41,7 @@ def test_everyone_sees_the_assignee_and_their_own_button():
         ("Unassigned", []),
     ]
     take(request, by)
-    free = "released 14 minutes from now"
+    free = "released in 14 minutes"
     assert lines(request, owner, by, other) == [
         (f"Assigned to bob {free}", []),
         (f"Assigned to you {free}", ["Unassign"]),

@@ -1,4 +1,4 @@
-"""Pushes about assignees and notes: what each person receives, and their queries."""
+"""Pushes about assignees and notes: each person's share of them, and their queries."""
 
 from __future__ import annotations
 

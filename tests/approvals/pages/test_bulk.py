@@ -1,4 +1,4 @@
-"""Bulk decisions: the preview, the outcomes, and what is never included."""
+"""Bulk decisions: the preview, the outcomes, and the exclusions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, Decision
-from approvals.pages import bulk
+from approvals.pages import bulk, bulk_orders
 from approvals.states import Kind, Priority, Verdict
 from tests.approvals.actions.test_races import race
 from tests.support.desk.pressing import browser, decision
@@ -18,7 +18,7 @@ from tests.support.people import alice, bob, carol, make_person
 
 pytestmark = pytest.mark.django_db
 
-#: The title of what one may not see.
+#: The title of a request that the decider may not see.
 ABSENT = "\u2013"
 OTHER = "sha256:" + "0" * 64
 
@@ -179,7 +179,7 @@ def test_concurrent_bulk_decisions_decide_each_request_once():
     requests = [make_request(owner, title=f"r{number}") for number in range(4)]
     picks = {one.pk: one.input_digest for one in requests}
     verdicts = [Verdict.APPROVE, Verdict.REJECT]
-    orders = [(people[n % 2], bulk.Order(picks, verdicts[n % 2], "")) for n in range(50)]
+    orders = [(people[n % 2], bulk_orders.BulkDecision(picks, verdicts[n % 2], "")) for n in range(50)]
     found = race(*(lambda u=user, o=order: bulk.decide_all(u, standing_of(u), o) for user, order in orders))
     for place, request in enumerate(requests):
         verdict, name, _, _ = decision(request)

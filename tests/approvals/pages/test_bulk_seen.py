@@ -1,4 +1,4 @@
-"""What was never in view on the page of a bulk decision is unseen: the person is told, and the audit log says so."""
+"""Content never in view on the page of a bulk decision is unseen: the person is told, and the audit log records it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def send(client, requests, **more):
 
 
 def places(page: Element, name: str = "") -> list[str]:
-    """Return what a page reports if all of it was in view, or only what is in the part with this name."""
+    """Return the parts that a page reports if all of it was in view, or only the part with this name."""
     parts = [part for tag in ("div", "tbody") for part in page.find(tag, class_="bulk-part")]
     return [
         " ".join(

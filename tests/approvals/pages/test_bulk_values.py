@@ -7,22 +7,23 @@ from typing import Any
 import pytest
 
 from approvals.models import ApprovalRequest
-from approvals.pages.comparison import MAX_COLUMNS, Comparison, compare_inputs
+from approvals.pages.comparison import MAX_COLUMNS, RequestComparison, compare_inputs
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.markup import Element, parse
 from tests.support.people import alice, bob
 
 
-def of(*inputs: dict[str, Any]) -> Comparison:
-    return compare_inputs("refund", [ApprovalRequest(title=f"r{n}", input=value) for n, value in enumerate(inputs)])
+def of(*inputs: dict[str, Any]) -> RequestComparison:
+    requests = [ApprovalRequest(kind="approval", title=f"r{n}", input=value) for n, value in enumerate(inputs)]
+    return compare_inputs("refund", requests)
 
 
-def same(found: Comparison) -> dict[str, str]:
+def same(found: RequestComparison) -> dict[str, str]:
     return {row.name: row.value for row in found.same}
 
 
-def cells(found: Comparison) -> dict[str, list[str | None]]:
+def cells(found: RequestComparison) -> dict[str, list[str | None]]:
     """Return the values of each column, in the order of the requests."""
     return {
         name: [line.cells[place].value if line.cells[place] else None for line in found.lines]
@@ -30,7 +31,7 @@ def cells(found: Comparison) -> dict[str, list[str | None]]:
     }
 
 
-def sums(found: Comparison) -> dict[str, tuple[str, int]]:
+def sums(found: RequestComparison) -> dict[str, tuple[str, int]]:
     return {f"{one.name} {one.currency}".strip(): (one.total, one.count) for one in found.sums}
 
 
@@ -84,7 +85,7 @@ def test_sums_never_add_currencies():
 
 
 def test_sums_never_add_currencies_that_only_the_schemas_name():
-    requests = [ApprovalRequest(title="r", input={"fee": fee}) for fee in (1, 2, 4)]
+    requests = [ApprovalRequest(kind="approval", title="r", input={"fee": fee}) for fee in (1, 2, 4)]
     schemas = {
         one.pk: {"properties": {"fee": {"x-currency": code}}}
         for one, code in zip(requests, ("EUR", "USD", "EUR"), strict=True)
@@ -185,7 +186,13 @@ def test_long_values_stand_below_their_requests_in_full_width():
 
 def test_contexts_and_messages_are_shown_once_where_they_are_the_same():
     requests = [
-        ApprovalRequest(title="r", input={}, message="As agreed.", context={"team": "support", "ticket": number})
+        ApprovalRequest(
+            kind="approval",
+            title="r",
+            input={},
+            message="As agreed.",
+            context={"team": "support", "ticket": number},
+        )
         for number in (1, 2)
     ]
     found = compare_inputs("refund", requests)

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from approvals.access.standing import standing_of
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
-from approvals.pages.cards import Card, card_for, refused_card
+from approvals.pages.cards import ShownOutcome, card_for, refused_card
+from approvals.shown.requests import shown_decision, shown_request
 from approvals.states import Door, Kind, Verdict
 from approvals.text.markdown import MAX_CHARACTERS, to_html
-from approvals.text.tables import Row, rows
+from approvals.text.tables import TableRow, rows
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.people import alice, bob, carol, make_person
 
@@ -123,22 +124,22 @@ def test_text_that_is_too_long_is_cut_with_a_note():
 
 def test_values_are_shown_in_rows_and_long_ones_in_blocks():
     assert rows({"text": "a", "number": 1.5, "none": None, "list": [1, 2], "long": "x" * 81, "lines": "a\nb"}) == [
-        Row(name="text", value="a"),
-        Row(name="number", value="1.5"),
-        Row(name="none", value="no value", empty=True),
-        Row(name="list", value="1, 2"),
-        Row(name="long", value="x" * 81, block=True),
-        Row(name="lines", value="a\nb", block=True),
+        TableRow(name="text", value="a"),
+        TableRow(name="number", value="1.5"),
+        TableRow(name="none", value="no value", empty=True),
+        TableRow(name="list", value="1, 2"),
+        TableRow(name="long", value="x" * 81, block=True),
+        TableRow(name="lines", value="a\nb", block=True),
     ]
-    assert rows(["\u20ac"]) == [Row(name="", rows=[Row(name="1", value="\u20ac")])]
+    assert rows(["\u20ac"]) == [TableRow(name="", rows=[TableRow(name="1", value="\u20ac")])]
     assert rows({}) == []
 
 
 def test_nested_values_are_tables_in_tables_down_to_where_they_are_json():
     (row,) = rows({"a": {"b": {"c": {"d": {"e": 1}}}, "empty": {}}})
     assert [inner.name for inner in row.rows] == ["b", "empty"]
-    assert row.rows[0].rows[0].rows == [Row(name="d", value='{\n  "e": 1\n}', block=True)]
-    assert row.rows[1] == Row(name="empty", value="empty object", empty=True)
+    assert row.rows[0].rows[0].rows == [TableRow(name="d", value='{\n  "e": 1\n}', block=True)]
+    assert row.rows[1] == TableRow(name="empty", value="empty object", empty=True)
 
 
 def test_long_values_are_folded_with_a_count():
@@ -187,7 +188,7 @@ def test_a_file_in_a_text_is_shown_by_its_type_size_and_digest():
 def test_every_change_of_an_edit_is_shown(before, after, shown):
     request = ApprovalRequest(kind=Kind.APPROVAL, input=before)
     decision = Decision(verdict=Verdict.EDIT, edited_input=after)
-    found = Card(request=request, decision=decision, may_close=False, may_cancel=False).changed_rows
+    found = ShownOutcome(request=shown_request(request), decision=shown_decision(request, decision)).changed_rows
     assert found == shown
 
 
@@ -206,7 +207,8 @@ def test_every_change_of_an_edit_is_shown(before, after, shown):
 )
 def test_answer_is_shown_as_text(verdict, answer, words):
     decision = Decision(verdict=verdict, answer=answer)
-    card = Card(request=ApprovalRequest(kind=Kind.QUESTION), decision=decision, may_close=False, may_cancel=False)
+    request = ApprovalRequest(kind=Kind.QUESTION)
+    card = ShownOutcome(request=shown_request(request), decision=shown_decision(request, decision))
     assert card.answer_text == words
 
 
@@ -225,7 +227,9 @@ def test_card_shows_each_person_their_own_buttons_and_none_after_the_decision():
     before = card_for(standing_of(decider), stored(request))
     decision = decide(request, decider, Verdict.APPROVE).decision
     after = [card_for(standing_of(person), stored(request)) for person in people]
-    assert {(card.may_close, card.may_cancel, card.decision) for card in after} == {(False, False, decision)}
+    assert {(card.may_close, card.may_cancel, card.outcome.decision) for card in after} == {
+        (False, False, shown_decision(request, decision))
+    }
     assert before.version != after[0].version
 
 
@@ -235,14 +239,16 @@ def test_refused_edit_keeps_the_input_including_cleared_checkboxes():
     typed = QueryDict("verdict=edit&input.amount=lots&input.sure=0&input.note=")
     refusal = Invalid("The changed input could not be read.", {"edited_input.amount": "must be a number"})
     card = refused_card(standing_of(bob()), request, refusal, typed, Door.CHAT)
-    fields = [(field.name, field.value, sorted(field.chosen), field.error) for field in card.edit_form.children]
+    fields = [
+        (field.name, field.value, sorted(field.chosen), field.error) for field in card.answering.edit_form.children
+    ]
     assert fields == [
         ("input.amount", "lots", [], "must be a number"),
         ("input.dry", "", [], ""),
         ("input.sure", "0", [0], ""),
         ("input.note", "", [], ""),
     ]
-    assert (card.refusal, card.errors, card.door) == (str(refusal), refusal.errors, "chat")
+    assert (card.answering.refusal, card.answering.errors, card.door) == (str(refusal), refusal.errors, "chat")
 
 
 @pytest.mark.django_db
@@ -250,7 +256,7 @@ def test_refusal_of_another_button_resets_the_edit_form():
     request = make_request(alice(), input={"amount": 5, "dry": True})
     typed = QueryDict("verdict=reject&comment=c")
     card = refused_card(standing_of(bob()), request, Invalid("No.", {}), typed, Door.DASHBOARD)
-    assert [(field.name, field.value, sorted(field.chosen)) for field in card.edit_form.children] == [
+    assert [(field.name, field.value, sorted(field.chosen)) for field in card.answering.edit_form.children] == [
         ("input.amount", "5", []),
         ("input.dry", "", [0]),
     ]
@@ -258,7 +264,8 @@ def test_refusal_of_another_button_resets_the_edit_form():
 
 def answered(answer):
     decision = Decision(verdict=Verdict.RESPOND, answer=answer)
-    return Card(request=ApprovalRequest(kind=Kind.FORM), decision=decision, may_close=False, may_cancel=False)
+    request = ApprovalRequest(kind=Kind.FORM)
+    return ShownOutcome(request=shown_request(request), decision=shown_decision(request, decision))
 
 
 def test_answer_of_a_form_is_shown_like_an_input():

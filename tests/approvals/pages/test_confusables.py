@@ -13,8 +13,8 @@ from approvals.asking.asks import Ask
 from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid
 from approvals.states import Kind
-from approvals.text import confusables
-from approvals.text.tables import Row, rows
+from approvals.text import names
+from approvals.text.tables import TableRow, rows
 from approvals.text.text import visible, visible_name
 from chats.agent.tools import Tool
 from tests.support.desk.pressing import browser
@@ -101,17 +101,17 @@ def test_useless_marks_are_shown(text, shown):
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_tool_name_with_an_invisible_character_is_refused(hidden):
-    assert confusables.tool_name_problem(f"pay{hidden}ment") == "contains an invisible character"
+    assert names.tool_name_problem(f"pay{hidden}ment") == "contains an invisible character"
 
 
 @pytest.mark.parametrize(("name", "problem"), OTHER_NAMES.items())
 def test_tool_name_that_looks_like_another_is_refused(name, problem):
-    assert confusables.tool_name_problem(name) == problem
+    assert names.tool_name_problem(name) == problem
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_tool_name_in_any_single_alphabet_is_accepted(name):
-    assert confusables.tool_name_problem(name) == ""
+    assert names.tool_name_problem(name) == ""
 
 
 @pytest.mark.django_db
@@ -158,7 +158,7 @@ def test_nested_names_are_shown_differently_too():
     ],
 )
 def test_word_of_two_alphabets_is_marked(value, note):
-    assert rows({"to": value}) == [Row(name="to", value=value, note=note)]
+    assert rows({"to": value}) == [TableRow(name="to", value=value, note=note)]
 
 
 @pytest.mark.parametrize(("name", "shown"), [("", '""'), ("a b", "a b"), ("a\tb", "a⟨U+0009⟩b"), (" a", "⟨U+0020⟩a")])

@@ -1,4 +1,4 @@
-"""People read what they approve: no reversed text, no hidden characters, no different values that look the same."""
+"""People read the approved text as it is: no reversed text, no hidden characters, no different values that look the same."""
 
 from __future__ import annotations
 

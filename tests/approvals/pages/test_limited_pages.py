@@ -1,4 +1,4 @@
-"""What people whom approver scopes limit find on pages: why a list is empty, and no links to what they may not open."""
+"""Pages for people with approver scopes: the reason for an empty list, and no links to pages they may not open."""
 
 from __future__ import annotations
 

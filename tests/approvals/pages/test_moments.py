@@ -39,6 +39,31 @@ def test_days_are_those_of_the_calendar_of_the_reader(passed, words):
 
 
 @pytest.mark.parametrize(
+    ("left", "english", "german"),
+    [
+        ({"seconds": -59}, "59 seconds ago", "vor 59 Sekunden"),
+        ({"seconds": -61}, "1 minute ago", "vor 1 Minute"),
+        ({"minutes": -59}, "59 minutes ago", "vor 59 Minuten"),
+        ({"minutes": -60}, "1 hour ago", "vor 1 Stunde"),
+        ({"hours": -23, "minutes": -59}, "23 hours ago", "vor 23 Stunden"),
+        ({"seconds": 1}, "in 1 second", "in 1 Sekunde"),
+        ({"seconds": 119}, "in 1 minute", "in 1 Minute"),
+        ({"minutes": 50}, "in 50 minutes", "in 50 Minuten"),
+        ({"minutes": 119, "seconds": 59}, "in 119 minutes", "in 119 Minuten"),
+        ({"hours": 2}, "in 2 hours", "in 2 Stunden"),
+    ],
+)
+def test_a_time_of_less_than_a_day_has_the_words_of_a_browser(left, english, german):
+    """The words are those of `Intl.RelativeTimeFormat` in Node 20.20."""
+    told = {}
+    for language in ("en", "de"):
+        with translation.override(language):
+            (time,) = parse(moment(NOON + timedelta(**left), "in")).find("time")
+            told[language] = time.words
+    assert told == {"en": english, "de": german}
+
+
+@pytest.mark.parametrize(
     ("left", "clock"),
     [
         ({"minutes": 14, "seconds": 9}, "12:14 · 14:09"),

@@ -92,7 +92,7 @@ def test_card_shows_what_an_approver_needs():
     assert [badge.words for badge in card.find("span", class_="badge")] == ["Approval", "Critical"]
     (deadline,) = card.find("p", class_="deadline")
     assert re.fullmatch(
-        r"Expires (2|3).hours.*from now (.+, )?\d\d:\d\d If no one decides by then, it is rejected.", deadline.words
+        r"Expires in (2|3) hours (.+, )?\d\d:\d\d If no one decides by then, it is rejected.", deadline.words
     )
     assert [one.words for one in card.find("strong")] == ["money"]
 
@@ -118,7 +118,7 @@ def test_assignee_answers_without_access_to_other_requests():
     assert titles(page) == ["For Dora"]
     assert parse(page).find("table", class_="list") == []
     assert buttons(page) == ["Answer", "Decline"]
-    # Old approvals may be assigned to people who may not decide; they can read them.
+    # Old approvals may have assignees without the right to decide, who can still read them.
     ApprovalRequest.objects.filter(title="Not for Dora").update(assigned_to=dora)
     assert buttons(browser(dora).get(workflow.get_absolute_url()).text) == ["Answer", "Decline"]
 

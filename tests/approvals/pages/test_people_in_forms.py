@@ -1,4 +1,4 @@
-"""A field for a person: suggests the people whom the reader may know, and takes no one else."""
+"""A field for a person: suggests the people that the reader may know, and accepts no one else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several rules ask for together is never weaker than what one of them asks for."""
+"""The joint terms of several rules are never weaker than those of any one of them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.policy.asks import PLAIN, Asking, AtDeadline, Deadline, join
-from approvals.policy.terms import Group, OnExpire, Reason, Stage, Step, Terms
+from approvals.policy.terms import FollowUpStep, MessageRule, OnExpire, Stage, Terms, VoterGroup
 from tests.approvals.policy.writing import is_at_least
 
-FINANCE, SECURITY, ALICE = Group(teams=(5,)), Group(teams=(6,)), Group(people=(1,))
-TWO_OF_FINANCE = Group(teams=(5,), votes=2)
+FINANCE, SECURITY, ALICE = VoterGroup(teams=(5,)), VoterGroup(teams=(6,)), VoterGroup(people=(1,))
+TWO_OF_FINANCE = VoterGroup(teams=(5,), votes=2)
+NAMED_TWICE = VoterGroup(people=(1, 1), teams=(5, 5))
 
 
-def stage(*groups: Group, either: bool = False) -> Stage:
+def stage(*groups: VoterGroup, either: bool = False) -> Stage:
     return Stage(groups=groups, any=either)
 
 
@@ -32,6 +33,7 @@ def with_stages(*stages: Stage) -> Asking:
         ([stage(FINANCE)], [stage(TWO_OF_FINANCE)], [stage(TWO_OF_FINANCE)]),
         ([stage(FINANCE, SECURITY)], [stage(SECURITY, FINANCE)], [stage(FINANCE, SECURITY)]),
         ([stage(TWO_OF_FINANCE, SECURITY)], [stage(SECURITY, FINANCE)], [stage(TWO_OF_FINANCE, SECURITY)]),
+        ([stage(NAMED_TWICE)], [stage(VoterGroup(people=(1,), teams=(5,)))], [stage(NAMED_TWICE)]),
         # Other people, or the same joined by another word, are another stage.
         ([stage(FINANCE)], [stage(SECURITY)], [stage(SECURITY), stage(FINANCE)]),
         ([stage(FINANCE)], [stage(FINANCE, ALICE)], [stage(FINANCE, ALICE), stage(FINANCE)]),
@@ -40,7 +42,7 @@ def with_stages(*stages: Stage) -> Asking:
             [stage(FINANCE, ALICE, either=True)],
             [stage(FINANCE, ALICE, either=True), stage(FINANCE, ALICE)],
         ),
-        # Each keeps its order, because a later stage sees what the earlier one approved.
+        # Each keeps its order, because later stages see the input that earlier ones approved.
         (
             [stage(FINANCE), stage(SECURITY)],
             [stage(FINANCE), stage(ALICE), stage(SECURITY)],
@@ -66,7 +68,7 @@ def test_every_stage_of_both_is_kept_in_its_order(one, other, together):
         ([stage(TWO_OF_FINANCE, SECURITY)], 3),
         # Of groups joined by *or*, that with the fewest votes is enough.
         ([stage(TWO_OF_FINANCE, SECURITY, either=True)], 1),
-        ([stage(TWO_OF_FINANCE, Group(teams=(6,), votes=3), either=True), stage(FINANCE, SECURITY)], 4),
+        ([stage(TWO_OF_FINANCE, VoterGroup(teams=(6,), votes=3), either=True), stage(FINANCE, SECURITY)], 4),
     ],
 )
 def test_at_least_as_many_people_approve_as_the_fewest_votes_that_meet_all_stages(stages, votes):
@@ -96,23 +98,25 @@ def test_the_earliest_deadline_has_the_strictest_end(deadlines, together):
 
 
 def test_every_switch_of_each_counts():
-    one = Asking(terms=Terms(veto=True, reason=Reason.REJECTION), with_requester=True, priority="low")
-    other = Asking(terms=Terms(typed_name=True, fresh_sign_in=True, reason=Reason.ALWAYS), priority="critical")
-    terms = Terms(veto=True, reason=Reason.ALWAYS, typed_name=True, fresh_sign_in=True)
+    one = Asking(terms=Terms(veto=True, reason=MessageRule.REJECTION), with_requester=True, priority="low")
+    other = Asking(terms=Terms(typed_name=True, fresh_sign_in=True, reason=MessageRule.ALWAYS), priority="critical")
+    terms = Terms(veto=True, reason=MessageRule.ALWAYS, typed_name=True, fresh_sign_in=True)
     assert join([one, other]) == Asking(terms=terms, with_requester=False, priority="critical")
 
 
 def test_people_are_notified_of_all_that_one_of_them_says():
-    one = Terms(reminders=(60, 600), escalation=(Step(after=900, people=(1,)),), working_hours=True, channels=("mail",))
+    one = Terms(
+        reminders=(60, 600), escalation=(FollowUpStep(after=900, people=(1,)),), working_hours=True, channels=("mail",)
+    )
     other = Terms(
         reminders=(60, 120),
-        escalation=(Step(after=900, people=(1, 2)), Step(after=300, teams=(5,))),
+        escalation=(FollowUpStep(after=900, people=(1, 2)), FollowUpStep(after=300, teams=(5,))),
         channels=("push",),
     )
     assert join([Asking(terms=one, key_fields=("/a", "/b")), Asking(terms=other, key_fields=("/b", "/c"))]) == Asking(
         terms=Terms(
             reminders=(60, 120, 600),
-            escalation=(Step(after=300, teams=(5,)), Step(after=900, people=(1, 2))),
+            escalation=(FollowUpStep(after=300, teams=(5,)), FollowUpStep(after=900, people=(1, 2))),
             channels=("mail", "push"),
         ),
         key_fields=("/a", "/b", "/c"),
@@ -122,11 +126,19 @@ def test_people_are_notified_of_all_that_one_of_them_says():
 @pytest.mark.parametrize("other", [PLAIN, Asking(terms=Terms(reminders=(60,), working_hours=True, channels=("push",)))])
 def test_without_channels_all_are_used_and_working_hours_count_for_those_who_remind(other):
     one = Asking(terms=Terms(reminders=(60,), working_hours=True))
-    assert join([one, other]).terms == one.terms
+    assert [join([one, other]).terms, join([other, one]).terms] == [one.terms, one.terms]
+
+
+@pytest.mark.parametrize("all_hours", [False, True])
+def test_working_hours_count_for_those_who_escalate_unless_one_of_them_does_at_all_hours(all_hours):
+    one = Terms(escalation=(FollowUpStep(after=900, people=(1,)),), working_hours=True)
+    other = Terms(escalation=(FollowUpStep(after=300, teams=(5,)),), working_hours=not all_hours)
+    found = [join([Asking(terms=one), asking]).terms.working_hours for asking in (PLAIN, Asking(terms=other))]
+    assert found == [True, not all_hours]
 
 
 PEOPLE = st.lists(st.integers(1, 4), max_size=2, unique=True).map(tuple)
-GROUPS = st.builds(Group, people=PEOPLE, teams=PEOPLE, votes=st.integers(1, 3))
+GROUPS = st.builds(VoterGroup, people=PEOPLE, teams=PEOPLE, votes=st.integers(1, 3))
 STAGES = st.builds(Stage, groups=st.lists(GROUPS, min_size=1, max_size=3).map(tuple), any=st.booleans())
 
 
@@ -136,7 +148,7 @@ def askings(draw) -> Asking:
     terms = Terms(
         stages=tuple(draw(st.lists(STAGES, max_size=3))),
         veto=draw(st.booleans()),
-        reason=draw(st.sampled_from([None, *Reason])),
+        reason=draw(st.sampled_from([None, *MessageRule])),
         typed_name=draw(st.booleans()),
         fresh_sign_in=draw(st.booleans()),
         on_expire=OnExpire.HALT if then == AtDeadline.HALT else None,

@@ -1,4 +1,4 @@
-"""Who is on duty is read from calendars: recurrence with exceptions, time zones, whole days, and changes of the clock."""
+"""People on duty by calendars: recurrence with exceptions, time zones, whole days, and changes of the clock."""
 
 from __future__ import annotations
 

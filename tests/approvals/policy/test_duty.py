@@ -1,4 +1,4 @@
-"""Who is on duty, by attendees or by the summary, and how long a calendar counts."""
+"""People on duty, by attendees or by the summary, and the lifetime of a calendar."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_attendees_are_known_by_address_and_without_any_the_summary_names_people
 
 
 def test_a_shift_counts_from_its_begin_until_its_end():
-    stored = duty_of([shift(summary="erin")], MEMBERS)
+    stored = duty_of([shift(summary="erin, mallory")], MEMBERS)
     moments = [NOON - timedelta(seconds=1), NOON, NOON + HOUR - timedelta(seconds=1), NOON + HOUR]
     assert [on_duty(stored, moment) for moment in moments] == [set(), {2}, {2}, set()]
 

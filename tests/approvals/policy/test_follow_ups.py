@@ -1,11 +1,11 @@
-"""Reminders and steps of escalation come in the order of their times, each to those whom the terms name."""
+"""Reminders and steps of escalation come in the order of their times, each to the people that the terms name."""
 
 from __future__ import annotations
 
 from hypothesis import given
 
 from approvals.policy.follow_ups import follow_ups
-from approvals.policy.terms import NO_TERMS, Group, People, Stage, Step, Terms
+from approvals.policy.terms import NO_TERMS, FollowUpStep, People, Stage, Terms, VoterGroup
 from tests.approvals.policy.test_terms import terms
 
 
@@ -18,9 +18,11 @@ def test_every_reminder_and_step_comes_once_in_the_order_of_its_time(each):
 
 
 def test_reminders_go_to_those_who_vote_and_steps_to_those_whom_they_name():
-    finance, security = Group(teams=(1,), people=(7,)), Group(teams=(1, 2))
+    finance, security = VoterGroup(teams=(1,), people=(7,)), VoterGroup(teams=(1, 2))
     each = Terms(
-        stages=(Stage(groups=(finance, security)),), reminders=(60, 120), escalation=(Step(after=60, people=(9,)),)
+        stages=(Stage(groups=(finance, security)),),
+        reminders=(60, 120),
+        escalation=(FollowUpStep(after=60, people=(9,)),),
     )
     voters = People(people=(7,), teams=(1, 2))
     assert [(step.event, step.after, step.to) for step in follow_ups(each)] == [

@@ -7,22 +7,35 @@ from typing import Any
 
 import pytest
 
-from approvals.policy.grants import Bar, Case, GrantTerms, Limits, fields_of, impossible, problems
+from approvals.policy.grant_bars import Bar, bar_of
+from approvals.policy.grants import (
+    GrantCase,
+    GrantLimits,
+    GrantTerms,
+    audiences,
+    fields_of,
+    impossible,
+    problems,
+    widest,
+)
+from approvals.policy.match import Match
+from approvals.policy.rules import UNRULED, AskedBecause, PolicyVerdict, Rule, Then
+from approvals.policy.terms import NO_TERMS, MessageRule, Stage, Terms, VoterGroup
 from approvals.states import Audience, Kind, Priority, Width
 from tests.approvals.policy.writing import AT
 
 HOUR, DAY, SECOND = timedelta(hours=1), timedelta(days=1), timedelta(seconds=1)
 
 
-def case(**changes: Any) -> Case:
+def case(**changes: Any) -> GrantCase:
     """A request with which every grant can be given."""
     known = {"kind": Kind.APPROVAL, "priority": Priority.NORMAL, "tool": "refund", "agent": "billing"}
     more = {"input": {"order": "4711"}, "key_fields": ["/order"], "by_key": True, "lasting": True, "thread": "chat-1"}
-    return Case(**known | more | changes)
+    return GrantCase(**known | more | changes)
 
 
-def problems_of(terms: dict[str, Any], known: Case) -> dict[str, str]:
-    """What is wrong with the terms of a grant of ten uses, with these changes."""
+def problems_of(terms: dict[str, Any], known: GrantCase) -> dict[str, str]:
+    """Return the errors in the terms of a grant of ten uses, with these changes."""
     wanted = GrantTerms(**{"width": Width.INPUT, "audience": Audience.AGENT, "uses": 10} | terms)
     return {name: str(problem) for name, problem in problems(wanted, known, AT).items()}
 
@@ -36,13 +49,13 @@ def problems_of(terms: dict[str, Any], known: Case) -> dict[str, str]:
         *(({"uses": None, "until": AT + span}, {}) for span in (SECOND, 90 * DAY)),
         ({"until": AT + HOUR}, {}),
         ({"reason": "x" * 1_000}, {}),
-        ({"uses": 5}, {"limits": Limits(uses=5)}),
-        ({"uses": None, "until": AT + HOUR}, {"limits": Limits(seconds=3_600)}),
-        ({"width": Width.FIELDS}, {"limits": Limits(width=Width.FIELDS)}),
-        # The settings of a tool that runs what it is told may allow any input.
-        ({"width": Width.TOOL}, {"tool": "bash", "limits": Limits(width=Width.TOOL)}),
+        ({"uses": 5}, {"limits": GrantLimits(uses=5)}),
+        ({"uses": None, "until": AT + HOUR}, {"limits": GrantLimits(seconds=3_600)}),
+        ({"width": Width.FIELDS}, {"limits": GrantLimits(width=Width.FIELDS)}),
+        # The settings of a tool that runs its input as code may allow any input.
+        ({"width": Width.TOOL}, {"tool": "bash", "limits": GrantLimits(width=Width.TOOL)}),
         ({"width": Width.INPUT}, {"has_files": True}),
-        # What the audience does not name may be missing.
+        # Fields that the audience does not name may be missing.
         ({"audience": Audience.AGENT}, {"by_key": False, "lasting": False, "thread": ""}),
         ({"audience": Audience.KEY}, {"agent": "", "lasting": False, "thread": ""}),
     ],
@@ -54,26 +67,26 @@ def test_a_grant_within_all_bounds_may_be_given(terms, changes):
 @pytest.mark.parametrize(
     ("until", "uses", "limits", "expected"),
     [
-        (None, None, Limits(), {"until": "is missing: enter a time, a number of uses, or both"}),
-        (AT, 10, Limits(), {"until": "must be in the future"}),
-        (AT - SECOND, None, Limits(), {"until": "must be in the future"}),
-        (AT + 90 * DAY + SECOND, None, Limits(), {"until": "is too far away: a grant lasts at most 90 days"}),
+        (None, None, GrantLimits(), {"until": "is missing: enter a time, a number of uses, or both"}),
+        (AT, 10, GrantLimits(), {"until": "must be in the future"}),
+        (AT - SECOND, None, GrantLimits(), {"until": "must be in the future"}),
+        (AT + 90 * DAY + SECOND, None, GrantLimits(), {"until": "is too far away: a grant lasts at most 90 days"}),
         (
             AT + HOUR + SECOND,
             None,
-            Limits(seconds=3_600),
+            GrantLimits(seconds=3_600),
             {"until": "is too far away: the settings of the tool allow at most 1 hour"},
         ),
-        (None, 10, Limits(seconds=3_600), {"until": "is missing: the settings of the tool allow at most 1 hour"}),
-        (None, 0, Limits(), {"uses": "must be at least 1"}),
-        (None, -1, Limits(), {"uses": "must be at least 1"}),
-        (None, 10_001, Limits(), {"uses": "is too many: a grant has at most 10,000"}),
-        (None, 6, Limits(uses=5), {"uses": "is too many: the settings of the tool allow at most 5"}),
-        (AT + HOUR, None, Limits(uses=5), {"uses": "is missing: the settings of the tool allow at most 5"}),
+        (None, 10, GrantLimits(seconds=3_600), {"until": "is missing: the settings of the tool allow at most 1 hour"}),
+        (None, 0, GrantLimits(), {"uses": "must be at least 1"}),
+        (None, -1, GrantLimits(), {"uses": "must be at least 1"}),
+        (None, 10_001, GrantLimits(), {"uses": "is too many: a grant has at most 10,000"}),
+        (None, 6, GrantLimits(uses=5), {"uses": "is too many: the settings of the tool allow at most 5"}),
+        (AT + HOUR, None, GrantLimits(uses=5), {"uses": "is missing: the settings of the tool allow at most 5"}),
         (
             None,
             None,
-            Limits(seconds=3_600, uses=5),
+            GrantLimits(seconds=3_600, uses=5),
             {
                 "until": "is missing: the settings of the tool allow at most 1 hour",
                 "uses": "is missing: the settings of the tool allow at most 5",
@@ -90,22 +103,22 @@ def test_a_grant_ends_by_itself_within_its_bounds_and_those_of_the_tool(until, u
     [
         (
             {"until": AT + 90 * DAY + SECOND},
-            Limits(seconds=100 * 86_400),
+            GrantLimits(seconds=100 * 86_400),
             {"until": "is too far away: the settings of the tool allow at most 90 days"},
         ),
         (
             {"until": None},
-            Limits(seconds=100 * 86_400),
+            GrantLimits(seconds=100 * 86_400),
             {"until": "is missing: the settings of the tool allow at most 90 days"},
         ),
         (
             {"uses": 10_001},
-            Limits(uses=20_000),
+            GrantLimits(uses=20_000),
             {"uses": "is too many: the settings of the tool allow at most 10,000"},
         ),
         (
             {"uses": None, "until": AT + HOUR},
-            Limits(uses=20_000),
+            GrantLimits(uses=20_000),
             {"uses": "is missing: the settings of the tool allow at most 10,000"},
         ),
     ],
@@ -126,9 +139,9 @@ WIDER = "is wider than the settings of the tool allow"
         (Width.FIELDS, {"tool": "bash"}, RUNS),
         (Width.TOOL, {"has_files": True}, FILES),
         (Width.FIELDS, {"has_files": True}, FILES),
-        (Width.TOOL, {"has_files": True, "limits": Limits(width=Width.TOOL)}, FILES),
-        (Width.TOOL, {"limits": Limits(width=Width.FIELDS)}, WIDER),
-        (Width.FIELDS, {"limits": Limits(width=Width.INPUT)}, WIDER),
+        (Width.TOOL, {"has_files": True, "limits": GrantLimits(width=Width.TOOL)}, FILES),
+        (Width.TOOL, {"limits": GrantLimits(width=Width.FIELDS)}, WIDER),
+        (Width.FIELDS, {"limits": GrantLimits(width=Width.INPUT)}, WIDER),
         (
             Width.FIELDS,
             {"key_fields": []},
@@ -195,8 +208,8 @@ def test_a_grant_that_would_not_be_used_is_refused_whatever_its_terms_are(bar):
 
 def test_a_tool_whose_settings_allow_no_grants_has_none():
     never = "is not possible for this tool: its settings say that a person decides each time"
-    assert problems_of({}, case(limits=Limits(never=True))) == {"": never}
-    assert problems_of({}, case(limits=Limits(never=True), bar=Bar.DENIED, rule="Refunds")) == {"": never}
+    assert problems_of({}, case(limits=GrantLimits(never=True))) == {"": never}
+    assert problems_of({}, case(limits=GrantLimits(never=True), bar=Bar.DENIED, rule="Refunds")) == {"": never}
 
 
 def test_the_key_fields_of_an_input_are_the_same_in_whatever_order_they_are_listed():
@@ -213,3 +226,45 @@ def test_an_input_that_lacks_a_key_field_has_none(pointers):
 
 def test_a_key_field_that_is_null_is_a_value():
     assert fields_of({"order": None}, ["/order"]) == [{"pointer": "/order", "value": None}]
+
+
+def test_a_request_of_which_only_the_tool_is_known_can_have_a_grant_of_any_input_for_no_one():
+    plain = GrantCase(kind=Kind.APPROVAL, priority=Priority.NORMAL, tool="refund", input={})
+    assert (widest(plain), audiences(plain), impossible(plain)) == (Width.TOOL, [], None)
+
+
+ALLOWS, DENIES = (
+    PolicyVerdict(then=then, rule=Rule(name="A", match=Match(), then=then)) for then in (Then.ALLOW, Then.DENY)
+)
+VOTES = Terms(stages=(Stage(groups=(VoterGroup(),)),))
+
+
+@pytest.mark.parametrize(
+    ("changes", "bar"),
+    [
+        ({}, None),
+        ({"verdict": UNRULED}, None),
+        *(({"kind": kind}, Bar.KIND) for kind in Kind if kind != Kind.APPROVAL),
+        ({"priority": Priority.HIGH}, None),
+        ({"priority": Priority.CRITICAL}, Bar.CRITICAL),
+        ({"tool": ""}, Bar.NO_TOOL),
+        ({"verdict": DENIES}, Bar.DENIED),
+        ({"verdict": ALLOWS}, Bar.ALLOWED),
+        ({"verdict": PolicyVerdict(why=AskedBecause.CONDITION)}, Bar.UNCERTAIN),
+        ({"verdict": PolicyVerdict(why=AskedBecause.CRITICAL)}, Bar.CRITICAL),
+        ({"verdict": PolicyVerdict(why=AskedBecause.FILES)}, Bar.FILES),
+        ({"verdict": PolicyVerdict(why=AskedBecause.STOPPED)}, Bar.STOPPED),
+        # The terms of a pending request, regardless of the live policy.
+        ({"terms": VOTES}, Bar.PEOPLE),
+        ({"terms": Terms(veto=True)}, Bar.PEOPLE),
+        ({"terms": Terms(typed_name=True)}, Bar.PEOPLE),
+        ({"terms": Terms(fresh_sign_in=True)}, Bar.PEOPLE),
+        ({"terms": Terms(reason=MessageRule.ALWAYS)}, Bar.PEOPLE),
+        ({"terms": Terms(reason=MessageRule.REJECTION, reminders=(60,), channels=("mail",))}, None),
+        ({"terms": VOTES, "verdict": UNRULED}, Bar.PEOPLE),
+        ({"terms": VOTES, "verdict": DENIES}, Bar.DENIED),
+    ],
+)
+def test_a_call_is_approved_by_a_grant_unless_people_or_a_rule_decide_it(changes, bar):
+    known = {"kind": Kind.APPROVAL, "priority": Priority.NORMAL, "tool": "refund", "verdict": None, "terms": NO_TERMS}
+    assert bar_of(**known | changes) == bar

@@ -1,4 +1,4 @@
-"""What loosens, by tables; and that what counts as no loosening never lets through more than before."""
+"""Loosening changes, by tables; and that all other changes never let through more than before."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from approvals.policy.loosening import (
     scope_loosens,
     teams_loosen,
     tool_loosens,
+    voters_of,
 )
-from approvals.policy.rules import Then, Verdict, evaluate
+from approvals.policy.rules import PolicyVerdict, Then, evaluate
 from approvals.policy.terms import Terms
 from approvals.states import Control
 from tests.approvals.policy.writing import facts, policy
@@ -24,6 +25,7 @@ from tests.approvals.policy.writing import facts, policy
 ALLOW, DENY, ASK = ({"name": then, "then": then} for then in ("allow", "deny", "ask"))
 WIRE = {"match": {"tools": ["wire"]}}
 FINANCE = [{"groups": [{"teams": [5]}]}]
+BOTH = [*FINANCE, {"groups": [{"teams": [6], "votes": 2}]}]
 
 
 def asking(**ask: Any) -> dict[str, Any]:
@@ -48,6 +50,8 @@ RULES = [
     ([ASK | {"match": {"kinds": ["approval"]}}], [DENY | {"match": {"kinds": ["approval"]}}], False),
     ([ALLOW], [ALLOW | {"name": "Small", "message": "Fine."}], False),
     ([ALLOW | WIRE], [ALLOW], True),
+    # What no one has said is harmless is not.
+    ([ALLOW | {"another": 1}], [ALLOW | {"another": 2}], True),
     ([ALLOW | {"when": "input.amount < 5"}], [ALLOW | {"when": "input.amount < 50"}], True),
     ([ALLOW | {"match": {"input": [{"pointer": "/force", "equals": 1}]}}],
      [ALLOW | {"match": {"input": [{"pointer": "/force", "equals": True}]}}], True),
@@ -69,7 +73,18 @@ RULES = [
     ([ASK], [asking(stages=FINANCE)], False),
     ([asking(stages=FINANCE)], [ASK], True),
     ([asking(stages=FINANCE)], [asking(stages=[{"groups": [{"teams": [5], "votes": 2}]}])], False),
+    ([asking(stages=[{"groups": [{"teams": [5], "votes": 2}]}])], [asking(stages=FINANCE)], True),
+    ([asking(stages=FINANCE)], [asking(stages=[{"groups": [{"teams": [5], "votes": 1}]}])], False),
+    ([asking(stages=[{"groups": [{"teams": [5], "votes": 1}]}])], [asking(stages=FINANCE)], False),
+    ([asking(stages=FINANCE)], [asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}]}])], True),
+    ([asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}]}])], [asking(stages=FINANCE)], True),
     ([asking(stages=FINANCE)], [asking(stages=[{"groups": [{"teams": [6]}]}])], True),
+    ([asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6], "votes": 2}]}])],
+     [asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}]}])], True),
+    ([asking(stages=BOTH)], [asking(stages=BOTH)], False),
+    ([asking(stages=BOTH)], [asking(stages=[*FINANCE, {"groups": [{"teams": [6]}]}])], True),
+    ([asking(stages=BOTH)], [asking(stages=[*reversed(BOTH)])], True),
+    ([asking(stages=BOTH)], [asking(stages=FINANCE)], True),
     ([asking(stages=FINANCE)], [asking(stages=[{"groups": [{"teams": [5], "people": [7]}]}])], True),
     ([asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}]}])],
      [asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}], "any": True}])], True),
@@ -120,7 +135,7 @@ def rules(draw: Any) -> dict[str, Any]:
 
 @st.composite
 def changed(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A policy, and one that is like it but for some rules."""
+    """A policy, and a copy with some different rules."""
     before = draw(st.lists(rules(), max_size=3))
     after = [
         draw(st.one_of(st.just(rule), rules(), ASKS.map(lambda ask, rule=rule: rule | {"ask": ask}))) for rule in before
@@ -132,11 +147,11 @@ def changed(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"rules": before, **draw(switches)}, {"rules": after, **draw(switches)}
 
 
-#: Whether each is at least as strict as the other, by what people see of it.
+#: Whether each is at least as strict as the other, as a person compares them.
 REASONS = (None, "rejection", "always")
 
 
-def as_strict(before: Verdict, after: Verdict) -> bool:
+def as_strict(before: PolicyVerdict, after: PolicyVerdict) -> bool:
     if before.then == Then.ALLOW or after.then == Then.DENY:
         return True
     if before.then == Then.DENY or after.then == Then.ALLOW:
@@ -261,6 +276,11 @@ def test_settings_of_a_tool_loosen_where_less_is_asked(change, loosens):
     assert tool_loosens(TOOL, TOOL | change) is loosens
 
 
+@pytest.mark.parametrize(("width", "loosens"), [(None, True), (0, False), (1, False), (2, False)])
+def test_only_without_a_width_may_grants_be_wider_than_the_widest(width, loosens):
+    assert tool_loosens(TOOL | {"grant_width": 2}, TOOL | {"grant_width": width}) is loosens
+
+
 @pytest.mark.parametrize(("width", "loosens"), [(None, False), (0, False), (1, True), (2, True)])
 def test_without_a_width_only_the_narrowest_is_surely_no_wider(width, loosens):
     assert tool_loosens(TOOL | {"grant_width": None}, TOOL | {"grant_width": width}) is loosens
@@ -307,6 +327,11 @@ def test_lists_of_a_key_loosen_where_more_is_left_to_the_agent(change, loosens):
     assert lists_loosen(LISTS, LISTS | change) is loosens
 
 
+def test_lists_of_a_key_that_stay_as_they_are_loosen_nothing():
+    for lists in (LISTS, LISTS | {"denied": []}, {name: [] for name in LISTS}):
+        assert lists_loosen(lists, lists) is False
+
+
 @pytest.mark.parametrize(
     ("joined", "left", "named", "read", "loosens"),
     [
@@ -323,5 +348,12 @@ def test_joining_a_team_loosens_if_it_votes_or_is_in_a_scope(joined, left, named
 
 
 def test_fewer_priorities_that_need_a_message_loosen():
+    assert priorities_loosen(["high"], ["high"]) is False
     assert priorities_loosen(["high"], ["high", "critical"]) is False
     assert priorities_loosen(["high", "critical"], ["high"]) is True
+
+
+def test_those_who_vote_under_a_policy_are_the_people_and_teams_of_all_groups():
+    stages = [{"groups": [{"teams": [5]}, {"people": [1, 2]}]}, {"groups": [{"people": [2], "teams": [6]}]}]
+    assert voters_of({"rules": [ALLOW, asking(stages=stages), asking(stages=FINANCE)]}) == ({1, 2}, {5, 6})
+    assert voters_of({"rules": [ALLOW, ASK]}) == voters_of({}) == (set(), set())

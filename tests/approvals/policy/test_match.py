@@ -215,6 +215,39 @@ def test_reasons_say_for_people_what_fits_and_what_does_not():
     ]
 
 
+@pytest.mark.parametrize(
+    ("test", "sentence"),
+    [
+        ({"equals": "EUR"}, 'must be "EUR"'),
+        ({"equals": "Zoë"}, 'must be "Zoë"'),
+        ({"equals": "b" * 78}, f'must be "{"b" * 78}"'),
+        ({"one_of": [1, None]}, "must be one of 1, null"),
+        ({"one_of": [1, 2, 3, 4, 5]}, "must be one of 1, 2, 3, 4, 5"),
+        ({"one_of": [1, 2, 3, 4, 5, 6]}, "must be one of 1, 2, 3, 4, 5, …"),
+        ({"at_least": 5}, "must be a number of at least 5"),
+        ({"at_most": 50}, "must be a number of at most 50"),
+        ({"at_least": 5, "at_most": 50}, "must be a number from 5 to 50"),
+        ({"starts_with": "/srv/"}, 'must be text that starts with "/srv/"'),
+        ({"like": "*.pdf"}, 'must be text like "*.pdf"'),
+        ({"members": ["a", "b"]}, 'must be an object with no other members than "a", "b"'),
+        ({"type": "amount"}, "must be a number without a minus"),
+        ({"type": "address", "like": "*@ours.com"}, 'must be one email address; it must be text like "*@ours.com"'),
+    ],
+)
+def test_the_reason_of_a_value_that_does_not_fit_says_what_it_must_be(test, sentence):
+    match = match_from({"input": [{"pointer": "/value", **test}]})
+    [reason] = match.reasons(Facts(input={"value": [7]}))
+    assert (reason.about, reason.fits, str(reason.sentence)) == ("/value", False, sentence)
+
+
+def test_the_reason_of_a_request_without_what_a_list_names_says_that_there_is_none():
+    reasons = match_from({"agents": ["bill*"], "requesters": [7]}).reasons(Facts(tool="refund"))
+    assert [(reason.about, reason.fits, str(reason.sentence)) for reason in reasons] == [
+        ("agents", False, "there is none, but it must be “bill*”"),
+        ("requesters", False, "there is none, but it must be “7”"),
+    ]
+
+
 def test_reasons_are_short_and_show_what_is_invisible():
     match, facts = match_from({"tools": ["x"]}), Facts(tool="a\u202e" + "b" * 1_000)
     [reason] = match.reasons(facts)

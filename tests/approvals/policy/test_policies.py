@@ -1,4 +1,4 @@
-"""The policy is read strictly: every fault has its path, and what is stored has ids in place of names."""
+"""The policy is read strictly: every error has its path, and the stored form has ids in place of names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from approvals.policy.policies import Directory, InvalidPolicy, names_in, policy_of, stored_form, written_form
 from approvals.policy.policy_schema import POLICY_SCHEMA
 from approvals.policy.rules import MAX_RULES
-from approvals.policy.terms import Group, Stage, Step
+from approvals.policy.terms import FollowUpStep, Stage, VoterGroup
 from approvals.schema.check import schema_problem
 from tests.approvals.policy.writing import DIRECTORY
 
@@ -60,11 +60,11 @@ def test_a_whole_policy_is_read():
     first = policy_of(stored).rules[0]
     terms = first.ask.terms
     assert terms.stages == (
-        Stage(groups=(Group(teams=(5, 9), votes=2), Group(people=(2,))), any=True),
-        Stage(groups=(Group(),)),
+        Stage(groups=(VoterGroup(teams=(5, 9), votes=2), VoterGroup(people=(2,))), any=True),
+        Stage(groups=(VoterGroup(),)),
     )
     assert (terms.escalation, terms.reminders, terms.channels) == (
-        (Step(after=1800, teams=(9,)),),
+        (FollowUpStep(after=1800, teams=(9,)),),
         (600, 1200),
         ("mail",),
     )

@@ -1,4 +1,4 @@
-"""The text of a policy: faults have the line of what they are about, and differences are readable."""
+"""The text of a policy: errors have the line of their subject, and differences are readable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches fit what a naive reference fits, whatever they and the requests are."""
+"""Matches fit the same requests as a naive reference, for all matches and requests."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import re
 import unicodedata
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from approvals.policy.documents import InvalidMatch, document_of, match_from
+from approvals.policy.documents import InvalidMatch, match_from
 from approvals.policy.globs import Glob
 from approvals.policy.match import Facts
-from approvals.text.canonical_names import fold
+from approvals.text.names import fold
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([1.0, 0.5, "", "1", "ab", "aab"]),
@@ -128,12 +128,6 @@ def test_a_match_fits_what_a_naive_one_fits(document, facts):
     assert match.fits(facts) == all(reason.fits for reason in match.reasons(facts))
 
 
-@given(documents)
-def test_the_stored_form_of_a_match_reads_as_the_same_match(document):
-    match = match_from(document)
-    assert match_from(json.loads(json.dumps(document_of(match)))) == match
-
-
 @given(st.recursive(json_values, lambda inner: st.dictionaries(st.sampled_from([*"ab", "input", "tools"]), inner)))
 def test_any_json_is_a_match_or_is_refused_with_its_faults(document):
     try:
@@ -148,6 +142,8 @@ def test_a_name_that_was_folded_stays_as_it_is(name):
     assert fold(name.upper()) == fold(name.lower()) or not name.isascii()
 
 
+# The end of the text is not found twice.
+@example("a*bb*b", "abb")
 @given(st.text("ab*", max_size=8), st.text("ab*\n", max_size=12))
 def test_patterns_fit_as_regular_expressions_would(pattern, text):
     assert Glob(pattern).fits(text) == naively_like(pattern, text)

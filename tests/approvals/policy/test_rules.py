@@ -1,4 +1,4 @@
-"""What the policy says about a request: the first rule that fits, and never more than asking after an error."""
+"""The policy's result for a request: that of the first rule that fits, and at most an ask after an error."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.policy.conditions.expressions import MAX_STEPS, Expression
-from approvals.policy.grants import Bar, bar_of
-from approvals.policy.rules import MAX_KEPT, NO_POLICY, Requester, Then, Verdict, Why, evaluate
+from approvals.policy.grant_bars import Bar, bar_of
+from approvals.policy.rules import MAX_KEPT, NO_POLICY, AskedBecause, Policy, PolicyVerdict, Requester, Then, evaluate
 from approvals.policy.terms import OnExpire
 from approvals.states import Control, Kind, Priority
 from tests.approvals.policy.writing import facts, policy
@@ -19,13 +19,13 @@ ALLOW, DENY, ASK = ({"then": then} for then in ("allow", "deny", "ask"))
 SMALL = {"when": "input.amount < 500"}
 
 
-def said(found: Verdict) -> tuple[str, str | None, str | None]:
+def said(found: PolicyVerdict) -> tuple[str, str | None, str | None]:
     return found.then.value, found.rule.name if found.rule else None, found.why.value if found.why else None
 
 
 def test_without_rules_people_are_asked_as_before():
-    assert evaluate(NO_POLICY, facts()) == Verdict()
-    assert evaluate(policy(four_eyes=True), facts()) == Verdict(control=Control.FOUR_EYES)
+    assert evaluate(NO_POLICY, facts()) == PolicyVerdict()
+    assert evaluate(policy(four_eyes=True), facts()) == PolicyVerdict(control=Control.FOUR_EYES)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,26 @@ def test_a_critical_call_is_allowed_only_by_a_rule_that_names_critical_calls(mat
 
 
 @pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({}, ("allow", "rule 1", None)),
+        ({"has_files": True}, ("ask", "rule 1", "files")),
+        ({"may_allow": False}, ("ask", "rule 1", "stopped")),
+        ({"may_allow": False, "has_files": True}, ("ask", "rule 1", "stopped")),
+    ],
+)
+def test_no_rule_allows_a_call_with_files_or_while_everything_is_asked(known, expected):
+    assert said(evaluate(policy(ALLOW), replace(facts(), **known))) == expected
+    assert said(evaluate(policy(DENY), replace(facts(), **known))) == ("deny", "rule 1", None)
+
+
+def test_a_policy_has_the_switches_and_rules_that_it_names_and_no_others():
+    found = Policy(rules=policy(ALLOW, DENY).rules)
+    assert (found.four_eyes, found.repeat_rejections) == (False, False)
+    assert [found.rule(name) for name in ("rule 2", "rule 3")] == [found.rules[1], None]
+
+
+@pytest.mark.parametrize(
     ("rule", "four_eyes", "control"),
     [
         (ASK, False, Control.FOUR_EYES),
@@ -179,6 +199,9 @@ def test_all_conditions_of_a_request_share_one_budget():
     never, rest = {"when": costly} | DENY, {"when": f"!{costly}"} | ALLOW
     assert said(evaluate(policy(rest), facts(value))) == ("allow", "rule 1", None)
     assert said(evaluate(policy(never, rest), facts(value))) == ("ask", "rule 2", "condition")
+    # Conditions are evaluated only for requests that fit the match.
+    ruled_out = never | {"match": {"input": [{"pointer": "/kind", "equals": "gift"}]}}
+    assert said(evaluate(policy(ruled_out, rest), facts(value))) == ("allow", "rule 2", None)
 
 
 @pytest.mark.parametrize("read", ["requester.teams", "context.teams"])
@@ -218,7 +241,7 @@ def test_a_policy_remembers_its_rules_for_so_many_kinds_of_requests_and_no_more(
     assert ([rule.name for rule in again], again is remembered[0]) == (["rule 1", "rule 2"], False)
 
 
-#: Conditions with what they are of an input: true, false, or an error.
+#: Conditions with their result for an input: true, false, or an error.
 CONDITIONS = {
     None: lambda value: True,
     "input.amount < 500": lambda value: (value["amount"] < 500) if type(value.get("amount")) is int else None,
@@ -226,7 +249,7 @@ CONDITIONS = {
     "input.vip == true": lambda value: value["vip"] if type(value.get("vip")) is bool else None,
     'tool == "refund"': lambda value: True,
 }
-#: Tests of the amount in a match, with whether they fit: yes, no, or nobody can say. A missing value never fits.
+#: Tests of the amount in a match, with whether they fit: yes, no, or unknown. A missing value never fits.
 MATCHES = {
     None: lambda value: True,
     ("at_most", 400): lambda amount: (amount <= 400) if type(amount) is int else None,
@@ -280,10 +303,10 @@ def model(rules, value, kind, critical):
         if then == "deny":
             return "deny", f"rule {number}", None, []
         if possible:
-            return "ask", possible[0], Why.CONDITION, [*possible[1:], f"rule {number}"]
+            return "ask", possible[0], AskedBecause.CONDITION, [*possible[1:], f"rule {number}"]
         return "ask" if then == "allow" and critical else then, f"rule {number}", *why(then, critical)
-    return ("ask", possible[0], Why.CONDITION, possible[1:]) if possible else ("ask", None, None, [])
+    return ("ask", possible[0], AskedBecause.CONDITION, possible[1:]) if possible else ("ask", None, None, [])
 
 
 def why(then, critical):
-    return (Why.CRITICAL if then == "allow" and critical else None, [])
+    return (AskedBecause.CRITICAL if then == "allow" and critical else None, [])

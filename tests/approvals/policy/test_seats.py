@@ -1,4 +1,4 @@
-"""For whom a person may vote: themselves, and whom they stand in for, never so that an agent is decided by who runs it."""
+"""A person's possible seats: their own and those of absent people, and none for requests of an agent that they run."""
 
 from __future__ import annotations
 

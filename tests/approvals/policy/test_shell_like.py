@@ -1,4 +1,4 @@
-"""Of tools that run what they are told, or write what something runs later, only the exact input can be granted openly."""
+"""For tools that run their input as code, or write files that others run, only an exact input can be granted openly."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ starts = st.sampled_from(["2027-03-13", "2027-03-27", "2027-04-03", "2027-09-25"
 
 
 def works(team: Hours, at: datetime) -> bool:
-    """Whether a team works in the minute that begins then: what the clock on its wall shows."""
+    """Whether a team works in the minute that begins then, by the clock on its wall."""
     wall = at.astimezone(team.zone)
     shift = team.week[wall.weekday()]
     return shift is not None and shift[0] <= wall.hour * 60 + wall.minute < shift[1]

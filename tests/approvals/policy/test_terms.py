@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.policy.terms import NO_TERMS, Group, OnExpire, Reason, Stage, Step, Terms, terms_of
+from approvals.policy.terms import NO_TERMS, FollowUpStep, MessageRule, OnExpire, Stage, Terms, VoterGroup, terms_of
 
 ids = st.lists(st.integers(1, 99), max_size=3).map(tuple)
 seconds = st.integers(1, 10**6)
-groups = st.builds(Group, people=ids, teams=ids, votes=st.integers(1, 5))
+groups = st.builds(VoterGroup, people=ids, teams=ids, votes=st.integers(1, 5))
 stages = st.builds(Stage, groups=st.lists(groups, min_size=1, max_size=3).map(tuple), any=st.booleans())
-steps = st.builds(Step, people=ids, teams=ids, after=seconds)
+steps = st.builds(FollowUpStep, people=ids, teams=ids, after=seconds)
 terms = st.builds(
     Terms,
     stages=st.lists(stages, max_size=3).map(tuple),
     veto=st.booleans(),
-    reason=st.sampled_from([None, *Reason]),
+    reason=st.sampled_from([None, *MessageRule]),
     typed_name=st.booleans(),
     fresh_sign_in=st.booleans(),
     on_expire=st.sampled_from([None, *OnExpire]),
@@ -36,3 +37,9 @@ def test_terms_are_read_as_they_were_stored(each):
 
 def test_no_terms_store_nothing():
     assert (NO_TERMS.document(), terms_of(None), terms_of({})) == ({}, NO_TERMS, NO_TERMS)
+
+
+@pytest.mark.parametrize("document", [{"reason": "sometimes"}, {"on_expire": "reject"}])
+def test_stored_terms_with_an_unknown_word_are_not_read(document):
+    with pytest.raises(ValueError, match="is not a valid"):
+        terms_of(document)

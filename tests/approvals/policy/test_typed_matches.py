@@ -1,4 +1,4 @@
-"""A value of a type is what people mean by it: whatever else a client sends is never let through by a rule that names one."""
+"""A typed value is read as people mean it: a rule that names one lets through no other value of a client."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.policy.documents import InvalidMatch, document_of, match_from
+from approvals.policy.documents import InvalidMatch, match_from
 from approvals.policy.match import Facts
 from approvals.policy.policies import Directory, policy_of, stored_form
 from approvals.policy.rules import Policy, evaluate
-from approvals.policy.suggestions import Decided, rule_for
+from approvals.policy.suggestions import DecidedCall, rule_for
 from approvals.policy.value_types import ValueType, is_of
 from tests.approvals.policy.writing import facts, policy
 from tests.support.root import ROOT
 
 #: Values that are of no type.
 OTHERS = [None, True, False, [], {}, [[]], {"a": 1}, -1]
-#: What stands between two addresses, or hides one, in some mail program.
+#: Characters that separate two addresses, or hide one, in some mail program.
 BETWEEN = (
     ";",
     ",",
@@ -148,6 +148,8 @@ def matches(test: dict[str, Any], value: Any) -> bool:
         ({"type": "address", "like": "*@*.ours.com"}, ["a@x.ours.com"], ["a@ours.com", "a@xours.com"]),
         ({"type": "address", "equals": "Bob@ours.com"}, ["Bob@Ours.com"], ["bob@ours.com", ["Bob@ours.com"]]),
         ({"type": "addresses", "one_of": ["a@x.com", "b@x.com"]}, [["b@x.com"], ["b@X.com"]], [["c@x.com"], [], "a@x.com"]),
+        ({"type": "address", "one_of": ["a@X.com", "b@x.com"]}, ["a@x.com", "a@X.COM"], ["A@x.com", "a@y.com"]),
+        ({"type": "host", "equals": "Ours.com"}, ["ours.com", "OURS.com"], ["a.ours.com"]),
         ({"type": "addresses", "like": "*@x.com"}, [["a@x.com"]], [["a@x.com", "b@y.com"]]),
         ({"type": "amount", "at_most": 50}, [0, 50], [-1e15, 51, "5", True]),
         ({"type": "amount"}, [5], [-5, "5"]),
@@ -157,13 +159,16 @@ def matches(test: dict[str, Any], value: Any) -> bool:
         ({"type": "line", "starts_with": "Re: "}, ["Re: x"], ["Re: x\nBcc: y"]),
         ({"members": ["a", "b"]}, [{"a": 1}, {}], [{"c": 1}, ["a"], "a", None]),
         ({"at_most": 50}, [0, 50], [-1, -1e15, "5", True]),
+        ({"at_most": 0}, [0], [-1, 1]),
         ({"at_most": -5}, [-5, -6], [0]),
+        ({"at_least": -5}, [-5, -1, 0], [-6]),
         ({"at_least": -5, "at_most": 5}, [-5, 5], [-6]),
     ],
 )  # fmt: skip
 def test_a_test_of_a_type_compares_values_of_that_type_alone(test, fitting, others):
     assert [matches(test, value) for value in [*fitting, *others]] == [True] * len(fitting) + [False] * len(others)
-    assert document_of(match_from({"input": [{"pointer": "/v", **test}]})) == {"input": [{"pointer": "/v", **test}]}
+    (condition,) = match_from({"input": [{"pointer": "/v", **test}]}).conditions
+    assert condition.test.document() == test
 
 
 @pytest.mark.parametrize(
@@ -173,6 +178,9 @@ def test_a_test_of_a_type_compares_values_of_that_type_alone(test, fitting, othe
         ({"type": "address", "like": "*@x.com"}, "a@y.com", False),
         ({"type": "amount", "at_most": 5}, -5, True),
         ({"type": "amount", "at_most": 5}, 6, False),
+        ({"at_most": 0}, -1, True),
+        ({"at_most": 5}, 6, False),
+        ({"at_least": -5}, -6, False),
         ({"at_most": 5}, -5, True),
         ({"members": ["a"]}, ["a"], True),
         ({"members": ["a"]}, {"b": 1}, False),
@@ -304,7 +312,7 @@ def like(values: list[Any], value: Any) -> bool:
 
 @given(approved_calls(), st.data())
 def test_a_suggested_rule_never_reaches_beyond_the_values_that_it_was_made_from(calls, data):
-    decided = [Decided(pk=uuid4(), value=call, good=True, by_id=1) for call in calls]
+    decided = [DecidedCall(pk=uuid4(), value=call, good=True, by_id=1) for call in calls]
     rule, cases = rule_for("refund", decided)
     suggested = policy(rule)
     assert len(cases) == len(calls)

@@ -1,4 +1,4 @@
-"""No change of the type of one value lets through what a rule asks about or denies, nor asks about it on weaker terms."""
+"""Changing the type of one value never lets through a call that a rule asks about or denies, nor weakens the terms."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from approvals.policy.conditions.expressions import Budget
-from approvals.policy.grants import bar_of
-from approvals.policy.rules import Policy, RuleFacts, Then, Verdict, evaluate
+from approvals.policy.conditions.expressions import StepBudget
+from approvals.policy.grant_bars import bar_of
+from approvals.policy.rules import Policy, PolicyVerdict, RuleFacts, Then, evaluate
 from approvals.states import Control, Kind, Priority
 from tests.approvals.policy.writing import facts, is_at_least, policy
 
@@ -139,7 +139,7 @@ def is_there(value: Any, place: tuple[str | int, ...]) -> bool:
 
 def is_certain(made: Policy, known: RuleFacts) -> bool:
     """Return whether every rule surely matches, or surely does not."""
-    return None not in {rule.matches(known, Budget()) for rule in made.rules_for(known.match)}
+    return None not in {rule.matches(known, StepBudget()) for rule in made.rules_for(known.match)}
 
 
 def replaced(value: dict[str, Any], place: tuple[str | int, ...], held: Any) -> dict[str, Any]:
@@ -152,11 +152,11 @@ def replaced(value: dict[str, Any], place: tuple[str | int, ...], held: Any) -> 
     return changed
 
 
-def takes_grants(verdict: Verdict) -> bool:
+def takes_grants(verdict: PolicyVerdict) -> bool:
     return bar_of(Kind.APPROVAL, Priority.NORMAL, "refund", verdict=verdict) is None
 
 
-def is_no_weaker(after: Verdict, before: Verdict) -> bool:
+def is_no_weaker(after: PolicyVerdict, before: PolicyVerdict) -> bool:
     if before.then == Then.ALLOW or after.then == Then.DENY:
         return True
     if after.then == Then.ALLOW:

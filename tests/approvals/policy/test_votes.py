@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.policy.terms import Group, Stage, Terms
-from approvals.policy.votes import Cast, Electorate, count, fill, has_enough_people, seat_for
+from approvals.policy.terms import Stage, Terms, VoterGroup
+from approvals.policy.votes import Cast, Electorate, count, fill, has_enough_people, missing, seat_for
 from approvals.states import Status
 
 PEOPLE = range(1, 6)
@@ -58,7 +58,7 @@ def model(terms, votes, groups, delegates, digest):
 
 
 def model_has_enough(terms, groups, counted):
-    """Whether those who have not rejected can fill all stages: each of them one place, and voters one in their stage."""
+    """Whether the people who have not rejected can fill all stages, each with one place and voters in their stage."""
     choices = []
     for number, stage in enumerate(terms.stages):
         able = {each for each in PEOPLE if each not in counted or counted[each].stage == number}
@@ -77,7 +77,7 @@ def can_place(places, placed=frozenset()):
 
 
 def model_seat(terms, person, away, groups, current, counted):
-    """(for whom this person votes now, in which stage); None if they may not."""
+    """(the person this one votes for now, the stage); None if they may not vote."""
     for seat, vote in counted.items():
         if vote.person == person:
             return (seat, vote.stage) if seat in {person, *away} else None
@@ -98,15 +98,15 @@ def most(stage, groups, people):
     if stage.any:
         places = zip(stage.groups, groups, strict=True)
         return sum(min(group.votes, len(people & members)) for group, members in places)
-    # By Hall's theorem: as many as there are, less those of whom too many share too few places.
+    # By Hall's theorem: all of them, less the excess of those who share too few places.
     subsets = [set(few) for size in range(len(people) + 1) for few in combinations(sorted(people), size)]
     room = [sum(group.votes for group, of in zip(stage.groups, groups, strict=True) if few & of) for few in subsets]
     return min(len(people) - len(few) + places for few, places in zip(subsets, room, strict=True))
 
 
-# Random terms, people, and what happens to a request.
+# Random terms, people, and events of a request.
 
-groups = st.builds(Group, votes=st.integers(1, 2))
+groups = st.builds(VoterGroup, votes=st.integers(1, 2))
 stages = st.builds(Stage, groups=st.lists(groups, min_size=1, max_size=3).map(tuple), any=st.booleans())
 terms = st.builds(Terms, stages=st.lists(stages, min_size=1, max_size=3).map(tuple), veto=st.booleans())
 members = st.sets(st.sampled_from(PEOPLE), max_size=5)
@@ -121,7 +121,7 @@ def elections(draw):
 person = st.sampled_from(PEOPLE)
 happenings = st.lists(
     st.one_of(
-        # More often than all else: most of the others matter only to what was voted.
+        # Most frequent: most other events matter only after votes.
         *[st.tuples(st.just("vote"), person, st.booleans())] * 3,
         st.tuples(st.just("edit"), person, st.sampled_from("ab")),
         st.tuples(st.sampled_from(["lose", "gain", "lose delegation", "gain delegation"]), person, st.none()),
@@ -132,7 +132,7 @@ happenings = st.lists(
     min_size=8,
     max_size=20,
 )
-#: Who is away at the beginning, each with one delegate.
+#: The people absent at the beginning, each with one delegate.
 absences = st.dictionaries(person, person, min_size=1, max_size=3).map(
     lambda away: {absent: by for absent, by in away.items() if absent != by}
 )
@@ -192,43 +192,48 @@ def test_as_many_places_are_filled_as_is_possible_whoever_comes_first(election, 
 
 
 def test_someone_of_both_groups_makes_room_for_someone_of_one():
-    stage = Stage(groups=(Group(), Group()))
+    stage = Stage(groups=(VoterGroup(), VoterGroup()))
     assert fill(stage, [{1, 2}, {1}], [1, 2]) == [{2}, {1}]
 
 
+def test_someone_of_the_first_group_moves_each_of_the_others_on():
+    stage = Stage(groups=(VoterGroup(), VoterGroup(), VoterGroup()))
+    assert fill(stage, [{1, 4}, {1, 2}, {2}], [1, 2, 4]) == [{4}, {1}, {2}]
+
+
 def test_one_person_does_not_fill_two_groups():
-    wanted = Terms(stages=(Stage(groups=(Group(), Group())),))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(), VoterGroup())),))
     tally = count(wanted, [Cast(1, True, 0, "d")], Electorate([[{1, 2}, {1, 2}]]), "d")
     assert (tally.standing, sorted(tally.filled[0])) == (Status.PENDING, [0, 1])
 
 
 @pytest.mark.parametrize(("noes", "standing"), [([1], Status.PENDING), ([1, 2], Status.REJECTED)])
 def test_rejections_end_it_once_the_others_are_too_few(noes, standing):
-    wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(votes=2),)),))
     votes = [Cast(person, False, 0, "d") for person in noes]
     assert count(wanted, votes, Electorate([[{1, 2, 3}]]), "d").standing == standing
 
 
 def test_a_stage_that_no_one_can_meet_rejects_nothing_by_itself():
-    wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(votes=2),)),))
     assert count(wanted, [Cast(1, True, 0, "d")], Electorate([[{1}]]), "d").standing == Status.PENDING
 
 
 def test_a_rejection_ends_nothing_because_another_stage_lacks_people():
-    wanted = Terms(stages=(Stage(groups=(Group(),)), Stage(groups=(Group(votes=2),))))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(),)), Stage(groups=(VoterGroup(votes=2),))))
     tally = count(wanted, [Cast(1, False, 0, "d")], Electorate([[{1, 2}], [{3}]]), "d")
     assert (tally.standing, tally.current) == (Status.PENDING, 0)
 
 
 def test_whoever_has_approved_in_another_stage_is_not_counted_on_once_someone_has_rejected():
-    wanted = Terms(stages=(Stage(groups=(Group(),)), Stage(groups=(Group(votes=2),))))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(),)), Stage(groups=(VoterGroup(votes=2),))))
     votes = [Cast(1, True, 0, "d"), Cast(3, False, 1, "d")]
     standings = [count(wanted, votes, Electorate([[{1}], [{1, 2, 3} | more]]), "d").standing for more in (set(), {4})]
     assert standings == [Status.REJECTED, Status.PENDING]
 
 
 def test_a_group_joined_by_or_fills_no_more_places_than_it_has():
-    wanted = Terms(stages=(Stage(groups=(Group(votes=2), Group(votes=3)), any=True),))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(votes=2), VoterGroup(votes=3)), any=True),))
     votes = [Cast(person, True, 0, "d") for person in (1, 2, 3)]
     assert count(wanted, votes, Electorate([[{1, 2, 3}, {2, 3}]]), "d").filled == ((2, 2),)
 
@@ -242,25 +247,25 @@ def test_a_group_joined_by_or_fills_no_more_places_than_it_has():
         ([[{1, 2}], [{1, 2}]], [Cast(1, True, 0, "d")], True),
         ([[{1, 2}], [{1}]], [Cast(1, True, 0, "d")], False),
         ([[{1}], [{1}]], [], False),
-        # No one counts on those who have rejected, wherever they did.
+        # People who have rejected don't count anywhere.
         ([[{1, 2}], [{3}]], [Cast(1, False, 0, "d")], True),
         ([[{1}], [{3}]], [Cast(1, False, 0, "d")], False),
         ([[{1, 2}], [{1}]], [Cast(1, False, 0, "d")], False),
     ],
 )
 def test_enough_people_are_those_who_can_still_fill_all_stages(stages, votes, enough):
-    wanted = Terms(stages=tuple(Stage(groups=(Group(),)) for _ in stages))
+    wanted = Terms(stages=tuple(Stage(groups=(VoterGroup(),)) for _ in stages))
     assert has_enough_people(wanted, votes, Electorate(stages), "d") == enough
 
 
 @pytest.mark.parametrize(("first", "second", "enough"), [({1}, {2}, True), ({1}, set(), False), ({1, 3}, set(), True)])
 def test_enough_people_for_one_group_are_enough_for_groups_joined_by_or(first, second, enough):
-    wanted = Terms(stages=(Stage(groups=(Group(votes=2), Group()), any=True),))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(votes=2), VoterGroup()), any=True),))
     assert has_enough_people(wanted, [], Electorate([[first, second]]), "d") == enough
 
 
 def test_the_own_vote_counts_also_if_that_of_a_delegate_came_later():
-    wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(votes=2),)),))
     own, delegated = Cast(1, False, 0, "d"), Cast(2, True, 0, "d", absent=1)
     electorate = Electorate([[{1, 3}]], {2})
     assert [count(wanted, votes, electorate, "d").counted for votes in ([own, delegated], [delegated, own])] == [
@@ -270,14 +275,33 @@ def test_the_own_vote_counts_also_if_that_of_a_delegate_came_later():
 
 
 def test_the_own_vote_replaces_that_of_a_delegate_in_the_stage_where_it_counts():
-    wanted = Terms(stages=(Stage(groups=(Group(),)), Stage(groups=(Group(),))))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(),)), Stage(groups=(VoterGroup(),))))
     electorate = Electorate([[{1}], [{1, 3}]], {2})
     tally = count(wanted, [Cast(2, True, 0, "d", absent=1)], electorate, "d")
     assert (tally.current, seat_for(wanted, (1,), tally, electorate)) == (1, (1, 0))
 
 
 def test_a_seat_that_has_rejected_is_not_free_for_another_delegate():
-    wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(votes=2),)),))
     electorate = Electorate([[{1, 3, 5}]], {2, 4})
     tally = count(wanted, [Cast(2, False, 0, "d", absent=1)], electorate, "d")
     assert (tally.standing, seat_for(wanted, (4, 1), tally, electorate)) == (Status.PENDING, None)
+
+
+def test_no_one_is_missing_once_all_stages_are_met():
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(),)),))
+    electorate = Electorate([[{1, 2}]])
+    tallies = [count(wanted, votes, electorate, "d") for votes in ([], [Cast(1, True, 0, "d")])]
+    assert [missing(wanted, tally, electorate) for tally in tallies] == [{1, 2}, set()]
+
+
+def test_a_vote_in_a_stage_that_is_not_there_does_not_count():
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(),)),))
+    assert count(wanted, [Cast(1, True, 1, "d")], Electorate([[{1}]]), "d").counted == {}
+
+
+def test_whoever_is_not_needed_themselves_votes_for_the_absent_person_who_is():
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(), VoterGroup())),))
+    electorate = Electorate([[{1, 2}, {3}]], {2})
+    tally = count(wanted, [Cast(1, True, 0, "d")], electorate, "d")
+    assert (missing(wanted, tally, electorate), seat_for(wanted, (2, 3), tally, electorate)) == ({3}, (3, 0))

@@ -12,7 +12,7 @@ from tests.approvals.policy.writing import policy
 NAMES = Names(people={1: "alice", 2: "bob"}, groups={5: "finance", 6: "security", 9: "the role Approver"})
 MAY_NOT = "The person who runs the agent may not decide."
 
-#: What a match says.
+#: The words of a match.
 MATCHES = [
     ({}, "all requests"),
     ({"tools": ["refund"]}, "calls of refund"),
@@ -30,7 +30,7 @@ MATCHES = [
     ),
 ]
 
-#: What a condition of a match says.
+#: The words of a condition of a match.
 CONDITIONS = [
     ({"pointer": "/amount", "at_least": 0.5}, "whose amount is at least 0.5"),
     ({"pointer": "/amount", "at_least": 1, "at_most": 9}, "whose amount is from 1 to 9"),
@@ -47,7 +47,7 @@ def stages(*groups: dict, **more: bool) -> dict:
     return {"groups": list(groups), **more}
 
 
-#: What a member of `ask` says.
+#: The words of a member of `ask`.
 ASKING = [
     ({}, [MAY_NOT]),
     ({"with_requester": True}, ["The person who runs the agent may decide too, if their role allows it."]),

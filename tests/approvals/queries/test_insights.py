@@ -1,4 +1,4 @@
-"""The figures of the insights page against manual counts, who sees which, and their queries."""
+"""The figures of the insights page against manual counts, by reader, and their queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.access.standing import standing_of
-from approvals.asking.reading_time import words_to_read
+from approvals.asking.asks import words_to_read
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.attention.signs import own_signs, signs_of_all
 from approvals.queries.insights import figures
@@ -106,6 +106,20 @@ def test_median_and_p95_use_nearest_rank(count):
         past(owner, Verdict.APPROVE, seconds, by=by)
     found = total(by)
     assert (round(found.median, 3), round(found.p95, 3)) == (nearest(times, 0.5), nearest(times, 0.95))
+
+
+def test_times_of_one_tool_are_compared_across_days_verdicts_and_people():
+    owner, by, other = alice(), bob(), make_person("dora", "decide_approvalrequest")
+    times = {"refund": [40, 10, 30, 20, 50], "Refund": [5], "mail": [7]}
+    for tool, seconds in times.items():
+        for place, each in enumerate(seconds):
+            verdict = Verdict.REJECT if place % 2 else Verdict.APPROVE
+            past(owner, verdict, each, by=(by, other)[place % 2], days_ago=1 + place, tool=tool)
+    past(owner, Verdict.EXPIRE, 1_000)
+    found = insights_for(standing_of(by), days=30, now=NOW)
+    rows = [(row.ended, round(row.median), round(row.p95)) for row in (*found.tools.measures, *found.people.measures)]
+    assert rows == [(7, 20, 50), (1, 7, 7), (5, 30, 50), (2, 10, 20)]
+    assert [measure.ended for measure in found.per_day if measure.ended] == [1, 1, 1, 1, 4]
 
 
 def test_period_begins_with_a_whole_day():

@@ -1,4 +1,4 @@
-"""The CSV of the insights: the figures of the page, no formulas, and notes on what is not included."""
+"""The CSV of the insights: the figures of the page, no formulas, and notes on exclusions."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,18 +11,23 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from approvals import queries
 from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, ApproverScope, ScopeSet, ScopeSetMember, Workflow
 from approvals.pages.lists.workflows_consumer import _changed
+from approvals.queries import search as searching
+from approvals.queries.attention.people import on_pages
+from approvals.queries.insights.figures import decisions_for
 from approvals.queries.lists.ended import CHUNK, EndedCursor, next_requests
 from approvals.queries.workflow_list import searched
 from approvals.states import Status, Verdict
 from benchmarks.load.lists import lists, plan, scanned
 from benchmarks.load.many_requests import fill
 from tests.approvals.actions.policy.granting import give, terms
+from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
 from tests.support.desk.scopes import again
 from tests.support.people import alice, bob
@@ -88,6 +94,22 @@ def test_a_push_of_a_searched_page_looks_into_no_index_of_words(found):
         html = _changed(standing_of(decider), BatchCache(), "refund", one.workflow_id)
     assert f'id="workflow-{one.workflow_id}"' in html
     assert [sql["sql"] for sql in statements if re.search(r" MATCH |@@", sql["sql"])] == []
+
+
+def test_a_search_among_what_waits_looks_into_the_index_of_words_once(found, monkeypatch):
+    monkeypatch.setattr(searching, "FEW", 10)
+    client = browser(User.objects.get(username="bob"))
+    with CaptureQueriesContext(connection) as statements:
+        page = client.get("/?q=refund")
+    assert "Refund order" in page.text
+    # Of many hits it reads those that wait, in their order, until the page is full.
+    assert len([sql["sql"] for sql in statements if re.search(r" MATCH |@@", sql["sql"])]) == 1
+
+
+def test_decisions_of_people_on_pages_are_read_by_an_index_of_their_own(found):
+    viewer = standing_of(User.objects.get(username="bob"))
+    latest = decisions_for(viewer, timezone.now() - timedelta(days=30)).filter(on_pages())
+    assert "decision_on_pages" in plan(latest.order_by("-decided_at", "-id")[:50])
 
 
 def test_a_deep_page_of_completed_workflows_in_scope_reads_its_requests_only(found):

@@ -1,4 +1,4 @@
-"""Earlier decisions on the same tool: the latest, same title first, and only what a person may see."""
+"""Earlier decisions on the same tool: the latest, same title first, and only those that a person may see."""
 
 from __future__ import annotations
 

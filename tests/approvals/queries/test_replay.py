@@ -1,4 +1,4 @@
-"""A replay says what a policy would have done, first of all where it would have allowed what a person rejected."""
+"""A replay gives a policy's results for past requests, first those it would have allowed although a person rejected them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
 from approvals.policy.rules import Then
-from approvals.queries.policy.replay import Worry, replay
+from approvals.queries.policy.rules.replay import Worry, replay
 from approvals.states import Door, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
 from tests.approvals.policy.writing import policy
@@ -102,7 +102,7 @@ def test_it_is_bounded_by_days_by_number_and_by_what_one_may_see():
     assert replay(rules, standing_of(make_person("mallory")), days=7).total == 0
 
 
-#: By what a replay evaluates requests, and what the policy has said of them.
+#: The facts that a replay evaluates, and the policy's results.
 COLUMNS = (
     "created_at", "kind", "title", "agent", "tool_name", "workflow__source", "requested_by_id", "priority",
     "asked_priority", "input", "context", "repeats", "attachments", "policy_version", "rule", "other_rules", "status",

@@ -11,7 +11,7 @@ from approvals import queries
 from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
-from approvals.pages import bulk
+from approvals.pages import bulk, bulk_orders
 from approvals.pages.lists.inbox_consumer import render_push
 from approvals.queries import request_list
 from approvals.queries.filters import Filters
@@ -23,7 +23,7 @@ from tests.support.people import bob, make_person
 pytestmark = pytest.mark.django_db
 
 FEW, MANY = 10, 45
-#: The session, the user, their preferences, and what the user may do, of their own and through groups.
+#: The session, the user, their preferences, and their permissions, own and through groups.
 SIGNED_IN = 5
 
 
@@ -79,6 +79,6 @@ def test_inbox_push_takes_constant_queries(desk):
 
 def test_bulk_preview_takes_one_query(desk):
     made = ApprovalRequest.objects.all()
-    order = bulk.Order({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
+    order = bulk_orders.BulkDecision({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
     viewer = standing_of(desk)
     assert cost(lambda: bulk.plan(viewer, order)) <= 1

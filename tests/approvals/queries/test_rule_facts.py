@@ -1,4 +1,4 @@
-"""Whoever evaluates rules knows the same of a request: asking it, replaying it, and asking over REST what would be said."""
+"""Rules are evaluated with the same facts on an ask, in a replay, and in a trial over REST."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from approvals.access.standing import standing_of
-from approvals.actions.asks.facts import verdict_on
+from approvals.actions.asks.facts import rules_for_asking, verdict_on
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, Role, Workflow
-from approvals.policy.rules import Policy, Verdict
-from approvals.queries.policy.replay import judged
-from approvals.queries.policy.ruling import rules_of
-from approvals.queries.preferences import rules_for_asking
+from approvals.policy.rules import Policy, PolicyVerdict
+from approvals.queries.policy.rules.policy_versions import rules_of
+from approvals.queries.policy.rules.replay import judged
 from approvals.states import Kind, Priority
 from tests.approvals.actions.policy.granting import ask
 from tests.approvals.policy.writing import facts
@@ -43,7 +42,7 @@ KNOWN = {
     "weekday": "weekday == 7",
     "now": "now == timestamp('2026-03-29T01:30:00Z')",
 }
-#: Raises the priority, which is then not the one that it was asked with.
+#: Raises the priority, so that it differs from that of the ask.
 RAISED = {"name": "Raised", "then": "ask", "ask": {"priority": "high"}}
 
 
@@ -70,13 +69,13 @@ def asked(asker) -> Workflow:
     return request.workflow
 
 
-def live(asker, workflow: Workflow) -> Verdict:
-    """What is said when it is asked at that time."""
+def live(asker, workflow: Workflow) -> PolicyVerdict:
+    """Return the result of an ask at that time."""
     wanted = Ask(kind=Kind.APPROVAL, title="Wire?", tool_name=TOOL, input=INPUT, context=CONTEXT)
     return verdict_on(wanted, rules_for_asking(TOOL, asker.pk), workflow, requester=asker, at=AT)
 
 
-def replayed(policy: Policy) -> Verdict:
+def replayed(policy: Policy) -> PolicyVerdict:
     [(_row, verdict)] = judged(policy, standing_of(administrator()), since=AT - timedelta(days=1), most=10)
     return verdict
 

@@ -1,4 +1,4 @@
-"""Decisions of people suggest rules: only for what they approved unchanged every time, and never wider than what they saw."""
+"""Decisions of people suggest rules: only for calls approved unchanged every time, and never wider than those."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.policy.rules import evaluate
-from approvals.policy.suggestions import MAX_COMPARED, Decided, rule_for
-from approvals.queries.policy.suggested import suggestions_for
+from approvals.policy.suggestions import MAX_COMPARED, DecidedCall, rule_for
+from approvals.queries.policy.rules.suggestions import suggestions_for
 from approvals.states import Door, Priority, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
 from tests.approvals.policy.writing import facts, policy
@@ -200,8 +200,8 @@ def test_a_value_of_a_customer_is_suggested_by_its_pointer():
 
 
 def test_of_many_decisions_the_latest_are_compared_and_every_rejection():
-    def made(value: dict, good: bool = True) -> Decided:
-        return Decided(pk=uuid4(), value=value, good=good, by_id=1)
+    def made(value: dict, good: bool = True) -> DecidedCall:
+        return DecidedCall(pk=uuid4(), value=value, good=good, by_id=1)
 
     older = [made({"country": "DE"}, good=False), made({"country": "US"}, good=False)]
     latest = [made({"country": country}) for _ in range(MAX_COMPARED) for country in ("DE", "FR")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from approvals.actions.policy.ending import end_due_grants, revoke_grant
+from approvals.actions.policy.grants.end import end_due_grants, revoke_grant
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApproverScope, Grant
-from approvals.queries.policy.unusable import why_unusable
+from approvals.queries.policy.grants.unusable import why_unusable
 from approvals.states import Control, Door, Priority, Width
 from tests.approvals.actions.policy.granting import ask, give, terms
 from tests.support.desk.pressing import browser
@@ -31,7 +31,7 @@ def why(grant: Grant) -> str:
 
 
 def narrow_scopes(limit: int | None) -> None:
-    """Change the limit past the actions, which end the grants of those who may decide less than before."""
+    """Change the limit without the actions, which would end the grants of people with fewer rights now."""
     ApproverScope.objects.update(limit=limit)
 
 

@@ -1,4 +1,4 @@
-"""The audit log: what an entry holds, and that a result is recorded once."""
+"""The audit log: the content of an entry, and that a result is recorded once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from approvals import actions
+from approvals.asking.digests import input_digest
 from approvals.db.canonical_json import MAX_DEPTH, NotCanonical, canonical
-from approvals.db.input_digest import input_digest
 from approvals.models import AuditEntry
 from approvals.record import audit
 from approvals.record.audit import Subject

@@ -1,4 +1,4 @@
-"""The export of the audit log: what the filters show, streamed, safe in a spreadsheet."""
+"""The export of the audit log: the filtered entries, streamed, safe in a spreadsheet."""
 
 from __future__ import annotations
 

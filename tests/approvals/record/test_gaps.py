@@ -80,7 +80,7 @@ def test_final_entries_stay_final_and_every_entry_becomes_final(deeds):
             case _:
                 came = set(desk.seen)
                 desk.end(which, commits=deed == "commit")
-                # No entry appears below one that was final.
+                # No entry appears below a final one.
                 assert min(desk.seen - came, default=desk.last + 1) > max(final, default=0)
     while desk.working:
         desk.end(0, commits=False)

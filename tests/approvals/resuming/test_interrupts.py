@@ -1,4 +1,4 @@
-"""What each shape of a LangGraph interrupt is asked as, and what it gets for each outcome. Without LangGraph."""
+"""Each shape of a LangGraph interrupt: the request for it, and its result for each outcome. Without LangGraph."""
 
 from __future__ import annotations
 

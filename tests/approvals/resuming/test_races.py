@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from approvals import actions
-from approvals.actions.resuming import ResumeLost, ResumeTaken, Taken
+from approvals.actions.resuming import ClaimedLease, ResumeLost, ResumeTaken
 from approvals.models import Resumption
 from approvals.states import Door, Verdict
 from tests.approvals.actions.test_races import race
@@ -31,8 +31,8 @@ def takers(request, owner, how_many: int):
     return [lambda worker=f"worker-{place}": take(worker) for place in range(how_many)]
 
 
-def check_that_one_has_it(found, request) -> Taken:
-    (winner,) = (one for one in found if isinstance(one, Taken))
+def check_that_one_has_it(found, request) -> ClaimedLease:
+    (winner,) = (one for one in found if isinstance(one, ClaimedLease))
     refusals = [one for one in found if isinstance(one, ResumeTaken)]
     assert {one.resumption.holder for one in refusals} == {winner.resumption.holder}
     assert len(refusals) == len(found) - 1
@@ -69,4 +69,4 @@ def test_a_late_completion_and_a_taker_never_both_have_it():
             lambda slow=slow, request=request: actions.complete_resume(request.pk, slow.token, by=owner, via=Door.REST),
             takers(request, owner, 1)[0],
         )
-        assert isinstance(completed, tuple) != isinstance(taken, Taken)
+        assert isinstance(completed, tuple) != isinstance(taken, ClaimedLease)

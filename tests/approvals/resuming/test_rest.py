@@ -1,4 +1,4 @@
-"""The resume of a request over REST: one holder at a time, one completion, and a state that nobody else sees."""
+"""The resume of a request over REST: one holder at a time, one completion, and a state that is visible only to its holder."""
 
 from __future__ import annotations
 

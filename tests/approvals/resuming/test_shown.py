@@ -1,4 +1,4 @@
-"""The page of a request says who resumes the run behind it, and pages that are open follow."""
+"""The page of a request names the program that resumes its run, and open pages follow."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_page_tells_the_whole_story_of_a_resume():
     end_lease()
     alone = page(request, approver)
     assert alone.startswith(
-        "Not resumed yet. A process can claim the lease. | The lease of alice (worker-1) expired an hour ago"
+        "Not resumed yet. A process can claim the lease. | The lease of alice (worker-1) expired 1 hour ago"
     )
     assert "What was approved may have run." in alone
     token = take(request, owner, "<b>worker-2</b>").token

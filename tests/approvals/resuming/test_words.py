@@ -1,4 +1,4 @@
-"""What a model is told: who has decided, and why no one could be asked. Without a server."""
+"""A model's results: the decider, or the reason why no one could be asked. Without a server."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""No page, message, event or log contains a secret that was sent to the desk."""
+"""No page, message, event or log contains a secret that was sent to the desk, and no template could reach one."""
 
 from __future__ import annotations
 
 import logging
 import re
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -18,10 +19,13 @@ from approvals.models.search import SearchText
 from approvals.outbound import messages, push
 from chats.models import Chat, TurnCheckpoint
 from chats.queries.export import pieces
+from tests.approvals.api.mcp.agent import Agent
 from tests.support.desk.canaries import CANARIES, canary_chat, canary_requests
 from tests.support.desk.pressing import browser
+from tests.support.desk.requests import stored
 from tests.support.machine import Machine
 from tests.support.people import alice, bob
+from tests.support.reach import Reached
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +43,21 @@ def chat(planted) -> Chat:
 
 def escaped(text: str) -> list[str]:
     return [where for where, secret in CANARIES.items() if secret in text]
+
+
+def reached_by_templates(response: HttpResponseBase) -> dict[str, str]:
+    """Return the ways on which a template of this page could reach a secret, by any attribute, item or row of its context."""
+    reached = Reached()
+    ways: dict[str, str] = {}
+    # Most of hundreds of thousands of texts are too short to contain a secret.
+    shortest = min(map(len, CANARIES.values()))
+    # The client keeps the context of each template: one, or a list of them.
+    for context in getattr(response, "context", None) or ():
+        for layer in getattr(context, "dicts", [context]):
+            for name, value in layer.items():
+                texts = ((way, text) for way, text in reached.texts(value) if len(text) >= shortest)
+                ways |= {f"{name}{way}": where for way, text in texts for where in escaped(text)}
+    return ways
 
 
 def words_of(secret: str) -> set[str]:
@@ -71,7 +90,7 @@ def routes(resolver: URLResolver, prefix: str = "/") -> list[tuple[str, list[str
 
 
 def addresses(requests: list[ApprovalRequest], chat: Chat) -> list[str]:
-    """Return every address of the URL table, with the ids of what was planted."""
+    """Return every address of the URL table, with the ids of the planted objects."""
     decided = [request for request in requests if not ApprovalRequest.objects.get(pk=request.pk).pending]
     values = {
         "other": [decided[0].pk],
@@ -121,7 +140,7 @@ AREAS = {
 @pytest.mark.parametrize(
     ("area", "part"), [(area, part) for area, (parts, _) in AREAS.items() for part in range(parts)]
 )
-def test_no_page_of_the_url_table_contains_a_secret(planted, chat, area, part):
+def test_no_page_of_the_url_table_contains_or_could_reach_a_secret(planted, chat, area, part):
     parts, least = AREAS[area]
     see = browser(User.objects.create_superuser("root"))
     lists = [
@@ -131,7 +150,8 @@ def test_no_page_of_the_url_table_contains_a_secret(planted, chat, area, part):
         "/audit/?q=alice",
         "/palette/?q=use",
     ]
-    shown, leaked = 0, {}
+    shown = 0
+    leaked: dict[str, Any] = {}
     every = [
         address
         for address in [*addresses(planted, chat), *lists]
@@ -141,6 +161,8 @@ def test_no_page_of_the_url_table_contains_a_secret(planted, chat, area, part):
         response = see.get(address)
         if where := escaped(text_of(response)):
             leaked[address] = where
+        elif ways := reached_by_templates(response):
+            leaked[address] = ways
         shown += response.status_code == 200
     assert leaked == {}
     assert shown >= least
@@ -204,6 +226,16 @@ def test_a_program_of_another_user_reads_no_secret(planted, chat):
             continue
         response = other.client.get(address, headers=other.headers)
         assert escaped(text_of(response)) == [], address
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_agent_of_another_user_that_checks_a_request_reads_no_secret(planted):
+    # The first key is that of the program that asked.
+    Agent(User.objects.get(username="alice"))
+    agent = Agent(User.objects.get(username="bob"))
+    for request in planted:
+        if not stored(request).pending:
+            assert escaped(agent.call("check_request", {"request_id": str(request.pk)}).answer.text) == [], request.pk
 
 
 @pytest.mark.parametrize("part", [0, 1, 2])

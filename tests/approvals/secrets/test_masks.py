@@ -1,4 +1,4 @@
-"""What is masked, what its mask says, and that it takes time in proportion to the text."""
+"""Masked values, the text of masks, and that masking takes time in proportion to the text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from approvals.asking.secrets import secrets_in_schema
 from approvals.text.differences import changes
-from approvals.text.secrets import StillHidden, concealed, hidden_in, mask_text, masked, restored
+from approvals.text.secrets import Hidden, comparable, hidden_in, mask_text, masked
+from approvals.text.true_values import StillHidden, concealed, restored, true_values
 
 LONG = "a1B2" * 10
 
@@ -67,7 +68,8 @@ def test_pointers_names_and_the_setting_add_to_the_names(settings):
     settings.HITL_SECRET_FIELDS = ["Door-Code"]
     value = {"card": {"number": "1"}, "rows": [{"x": "2"}], "iban": "3", "door_code": "4", "plain": "5"}
     shown = masked(value, ["/card/number", "/rows/*/x", "IBAN"], "/input")
-    assert [(hidden.pointer, hidden.value) for hidden in hidden_in(shown)] == [
+    known = true_values(value, shown)
+    assert [(hidden.pointer, known[hidden.handle]) for hidden in hidden_in(shown)] == [
         ("/input/card/number", "1"),
         ("/input/rows/0/x", "2"),
         ("/input/iban", "3"),
@@ -99,12 +101,12 @@ def test_an_edit_keeps_a_secret_only_where_it_is():
     value = {"password": "hunter2", "n": [{"pin": 7}], "note": f"use ghp_{LONG}", "to": "bob"}
     shown = masked(value)
     sent = json.loads(json.dumps(shown))
-    assert restored(sent, shown) == value
-    assert restored(sent | {"password": "other"}, shown) == value | {"password": "other"}
-    assert restored(sent | {"note": f"{sent['note']}!"}, shown) == value | {"note": f"use ghp_{LONG}!"}
+    assert restored(sent, value, shown) == value
+    assert restored(sent | {"password": "other"}, value, shown) == value | {"password": "other"}
+    assert restored(sent | {"note": f"{sent['note']}!"}, value, shown) == value | {"note": f"use ghp_{LONG}!"}
     with pytest.raises(StillHidden):
-        restored(sent | {"to": sent["password"]}, shown)
-    assert concealed(value | {"to": "eve"}, shown) == sent | {"to": "eve"}
+        restored(sent | {"to": sent["password"]}, value, shown)
+    assert concealed(value | {"to": "eve"}, value, shown) == sent | {"to": "eve"}
 
 
 def test_two_secrets_that_look_alike_are_shown_as_changed():
@@ -128,3 +130,38 @@ def test_masking_takes_time_in_proportion_to_the_text(piece):
 
     # A pattern that goes back for every character would take hours.
     assert seconds(400_000) < 10
+
+
+def reached_from(hidden: Hidden) -> list[str]:
+    return [str(hidden), hidden.rest, hidden.pointer, *hidden.marks, str(vars(hidden))]
+
+
+def test_what_is_hidden_holds_no_secret_not_even_one_in_the_name_of_a_member():
+    token = f"ghp_{LONG}"
+    value = {token: {"password": "hunter2", "n/a~": [7316, f"x {token}"]}, "pin": 7316}
+    shown = masked(value, ["/*/n~1a~0/*"], "/input")
+    everything = [text for hidden in hidden_in(shown) for text in reached_from(hidden)]
+    assert [text for text in everything if "hunter2" in text or "7316" in text or token in text] == []
+    name = "/input/⟨••• hidden: GitHub token, ending in a1B2⟩"
+    assert [hidden.pointer for hidden in hidden_in(shown)] == [
+        name,
+        f"{name}/password",
+        f"{name}/n~1a~0/0",
+        f"{name}/n~1a~0/1",
+        "/input/pin",
+    ]
+    assert restored(json.loads(json.dumps(shown)), value, shown) == value
+
+
+def test_names_that_look_alike_are_all_shown_and_can_all_be_sent_back():
+    mask = "⟨••• hidden: GitHub token, ending in a1B2⟩"
+    value = {f"ghp_{LONG}": 1, f"ghp_0{LONG}": 2, mask: 3}
+    shown = masked(value)
+    assert shown == {mask: 1, f"{mask} ": 2, f"{mask}  ": 3}
+    assert restored(json.loads(json.dumps(shown)), value, shown) == value
+
+
+def test_values_are_equal_by_their_marks_if_and_only_if_they_are():
+    one, other = masked([{"pin": 1}, {"pin": "1"}, {"pin": 1}]), masked([{"pin": 2}])
+    first, text, same = map(comparable, one)
+    assert (first == same, first == text, first == comparable(other[0])) == (True, False, False)

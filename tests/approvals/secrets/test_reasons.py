@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from approvals.actions.policy import ask_about_everything, revoke_grant
-from approvals.actions.policy.absences import Away, set_absence
+from approvals.actions.policy.absence import Away, set_absence
 from approvals.administration.webhooks.actions import store_endpoint
 from approvals.models import AuditEntry, Grant, OutboxEvent
 from approvals.record import audit

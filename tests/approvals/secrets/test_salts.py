@@ -1,4 +1,4 @@
-"""The digest of an input in which something is hidden has a salt, which only its program is told."""
+"""The digest of an input with hidden values has a salt, which only its program gets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 from approvals.actions import create_signing_secret
 from approvals.api.hooks.agents import CLAUDE_CODE as CLAUDE
 from approvals.api.hooks.bodies import parse
-from approvals.asking.digests import digest_for
+from approvals.asking.digests import digest_for, input_digest
 from approvals.db.canonical_json import canonical
-from approvals.db.input_digest import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent
 from approvals.outbound import webhooks
 from approvals.record.audit import export_row, shown_body
@@ -22,7 +21,7 @@ from approvals.text.secrets import MARK
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, PERMISSION
 from tests.support.desk.carrying import make_endpoint
 from tests.support.desk.requests import decide
-from tests.support.machine import APPROVAL, Machine
+from tests.support.machine import Machine
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
@@ -82,18 +81,6 @@ def test_what_is_called_secret_later_hides_the_salt_of_earlier_entries(settings)
     entry = AuditEntry.objects.get(event="request.created")
     settings.HITL_SECRET_FIELDS = ["door"]
     assert export_row(entry)["salt"] is None
-
-
-def test_a_request_from_before_there_were_salts_is_decided_and_reported_by_the_digest_that_it_has():
-    agent, approver = Machine(alice()), Machine(bob())
-    asked, first_form = agent.ask(), input_digest(APPROVAL["input"], salt=None)
-    old = {"input_digest": first_form, "digest_salt": None, "input_fingerprint": None}
-    ApprovalRequest.objects.filter(pk=asked["id"]).update(**old)
-    edited = approver.decide(asked, "edit", edited_input={"amount": 60}, input_digest=first_form).body["decision"]
-    assert edited["approved_digest"] == input_digest({"amount": 60}, salt=None)
-    assert Decision.objects.get().digest_salt is None
-    result = {"input_digest": edited["approved_digest"], "output": 1}
-    assert agent.post(f"/requests/{asked['id']}/result", result).status == 201
 
 
 def test_a_hook_reports_what_ran_with_a_hidden_value():

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.text.secret_names import says_secret
-from approvals.text.secrets import hidden_in, mask_text, masked, restored, true_value
+from approvals.text.secret_shapes import says_secret
+from approvals.text.secrets import hidden_in, mask_text, masked
+from approvals.text.true_values import restored, true_values, with_true_values
 from tests.support.machine import Machine
 from tests.support.people import alice, bob
 
@@ -90,8 +91,8 @@ def test_the_rule_holds_in_each_shape_of_names_and_values(value, pointers):
     shown = masked(value)
     assert [hidden.pointer for hidden in hidden_in(shown)] == pointers
     assert [secret for secret in (HORSE, "dXNlcjpjb3JyZWN0") if secret in text_of(value)] == []
-    assert true_value(shown) == value
-    assert restored(json.loads(json.dumps(shown)), shown) == value
+    assert with_true_values(shown, true_values(value, shown)) == value
+    assert restored(json.loads(json.dumps(shown)), value, shown) == value
 
 
 @pytest.mark.parametrize(
@@ -153,8 +154,8 @@ def test_commands_that_only_name_secrets_stay_the_very_same(command):
 ))  # fmt: skip
 def test_what_is_masked_can_be_sent_back_as_it_was(value):
     shown = masked(value)
-    assert true_value(shown) == value
-    assert restored(shown, shown) == value
+    assert with_true_values(shown, true_values(value, shown)) == value
+    assert restored(shown, value, shown) == value
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Hidden values are shown to those with the permission, one at a time, and on record; edits keep what they hide."""
+"""Hidden values are shown to those with the permission, one at a time, and on record; edits keep hidden values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MASK = "⟨••• hidden: password, 16 to 31 characters⟩"
 
 
 def dora():
-    """Return someone who decides and may show hidden values."""
+    """Return a decider with the right to show hidden values."""
     return make_person("dora", "decide_approvalrequest", "view_approvalrequest", "reveal_secrets")
 
 
@@ -178,3 +178,14 @@ def test_earlier_decisions_and_their_difference_hide_the_same(settings):
     now = make_request(owner, Kind.APPROVAL, tool_name="login", input=SECRET | {"password": "hunter3-and-more"})
     page = parse(browser(decider).get(f"{now.get_absolute_url()}difference/{past.pk}/").text).text
     assert ("changed" in page, "hidden: password" in page, "hunter" in page) == (True, True, False)
+
+
+def test_a_secret_in_the_name_of_a_member_stays_out_of_the_buttons_below_it():
+    token = f"ghp_{'a1B2' * 10}"
+    request, client = make_request(alice(), input={token: {"password": "hunter2-and-more"}}), browser(dora())
+    page = client.get(request.get_absolute_url()).text
+    assert token not in page
+    [button] = parse(page).find("button", name="pointer")
+    pointer = button.attributes["value"]
+    assert parse(show(client, request, pointer).text).find("pre")[0].text == "hunter2-and-more"
+    assert token not in AuditEntry.objects.get(event="request.secret_shown").body.split('"input"')[-1]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.text.hunks import MAX_LINES, Hunk, Pair, hunks
+from approvals.text.hunks import MAX_LINES, Hunk, LinePair, hunks
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "", " c"]), max_size=40).map("\n".join)
 
 
-def lines_of(start: int, end: int) -> list[Pair]:
+def lines_of(start: int, end: int) -> list[LinePair]:
     """Return unchanged lines that are their own numbers."""
-    return [Pair(str(number), str(number), number, number) for number in range(start, end + 1)]
+    return [LinePair(str(number), str(number), number, number) for number in range(start, end + 1)]
 
 
 def test_unchanged_lines_are_folded_but_for_three_around_a_change():
@@ -24,9 +24,9 @@ def test_unchanged_lines_are_folded_but_for_three_around_a_change():
         Hunk(
             [
                 *lines_of(12, 14),
-                Pair("15", "fifteen", 15, 15),
-                Pair(None, "and more", None, 16),
-                *[Pair(str(number), str(number), number, number + 1) for number in (16, 17, 18)],
+                LinePair("15", "fifteen", 15, 15),
+                LinePair(None, "and more", None, 16),
+                *[LinePair(str(number), str(number), number, number + 1) for number in (16, 17, 18)],
             ]
         ),
     ]

@@ -1,11 +1,11 @@
-"""Patches as files and hunks; whatever is no whole patch is none."""
+"""Patches as files and hunks; an incomplete patch is none."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.text.hunks import Pair
+from approvals.text.hunks import LinePair
 from approvals.text.patches import FilePatch, files_of_patch
 
 UNIFIED = """diff --git a/run.sh b/run.sh
@@ -42,17 +42,17 @@ def test_a_unified_patch_keeps_its_numbers_and_all_that_it_says():
                 (
                     "@@ -8,4 +8,5 @@ start()",
                     [
-                        Pair("same", "same", 8, 8),
-                        Pair("one", "uno", 9, 9),
-                        Pair("two", "due", 10, 10),
-                        Pair(None, "tre", None, 11),
-                        Pair("", "", 11, 12),
-                        Pair("\\ No newline at end of file", "\\ No newline at end of file"),
+                        LinePair("same", "same", 8, 8),
+                        LinePair("one", "uno", 9, 9),
+                        LinePair("two", "due", 10, 10),
+                        LinePair(None, "tre", None, 11),
+                        LinePair("", "", 11, 12),
+                        LinePair("\\ No newline at end of file", "\\ No newline at end of file"),
                     ],
                 )
             ],
         ),
-        FilePatch("/dev/null → b/new.txt", [], [("@@ -0,0 +1 @@", [Pair(None, "hello", None, 1)])]),
+        FilePatch("/dev/null → b/new.txt", [], [("@@ -0,0 +1 @@", [LinePair(None, "hello", None, 1)])]),
         FilePatch("a/old.py b/new.py", ["rename from old.py", "rename to new.py"], []),
     ]
 
@@ -65,13 +65,13 @@ def test_names_that_contradict_each_other_are_all_shown():
 def test_a_patch_for_apply_patch_has_hunks_without_numbers():
     add, update = "*** Add File: a\n+one\n+", "*** Update File: b\n@@\n-x\n@@ class C\n y\n+z\n*** End of File"
     assert files_of_patch(f"*** Begin Patch\n{add}\n{update}\n*** End Patch\n") == [
-        FilePatch("a", ["*** Add File"], [("", [Pair(None, "one", None, 1), Pair(None, "", None, 2)])]),
+        FilePatch("a", ["*** Add File"], [("", [LinePair(None, "one", None, 1), LinePair(None, "", None, 2)])]),
         FilePatch(
             "b",
             [],
             [
-                ("@@", [Pair("x", None)]),
-                ("@@ class C", [Pair("y", "y"), Pair(None, "z")]),
+                ("@@", [LinePair("x", None)]),
+                ("@@ class C", [LinePair("y", "y"), LinePair(None, "z")]),
                 ("*** End of File", []),
             ],
         ),

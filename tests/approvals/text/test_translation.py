@@ -38,8 +38,8 @@ def test_every_title_of_a_refusal_can_be_translated():
     [
         ("approve", "bob", timedelta(minutes=2, seconds=5), "This request was approved 2 minutes ago by bob."),
         ("edit", "bob", timedelta(0), "This request was approved with changes just now by bob."),
-        ("cancel", "", timedelta(days=3, hours=1), "This request was cancelled 3 days, 1 hour ago by Pausepoint."),
-        ("expire", "", timedelta(hours=1, seconds=5), "This request expired an hour ago."),
+        ("cancel", "", timedelta(days=3), "This request was cancelled 3 days ago by Pausepoint."),
+        ("expire", "", timedelta(hours=1, seconds=5), "This request expired 1 hour ago."),
     ],
 )
 def test_who_decided_a_request_is_said_with_how_long_ago_it_was(verdict, who, ago, words):

@@ -1,4 +1,4 @@
-"""What an agent may ask of its model's provider, and what is refused in words when the agent is made."""
+"""An agent's settings for its model's provider, and the errors of invalid ones when the agent is made."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ from tests.support.chats.turns import (
     converse,
     decide,
     make_chat,
+    model_history,
     only_request,
     run,
     say,
@@ -64,7 +65,7 @@ def reference(row):
 
 def results(turn):
     """Return the contents of the results that the model is shown."""
-    blocks = [block for message in queries.model_history(turn) for block in message.content]
+    blocks = [block for message in model_history(turn) for block in message.content]
     return [block["content"] for block in blocks if block["type"] == "tool_result"]
 
 
@@ -84,9 +85,9 @@ def test_the_model_is_shown_the_file_in_the_result_and_always_the_same():
     turn = converse(people.alice(), "draw")
     text = {"type": "text", "text": json.dumps(reference(Attachment.objects.get()))}
     assert results(turn) == [[text, IMAGE]]
-    before = queries.model_history(turn)
+    before = model_history(turn)
     later = run(say(turn.chat, "draw"))
-    assert queries.model_history(later)[: len(before)] == before
+    assert model_history(later)[: len(before)] == before
     Attachment.objects.all().delete()
     assert results(later)[0][1] == {"type": "text", "text": "(A file is no longer stored: plan.png)"}
 

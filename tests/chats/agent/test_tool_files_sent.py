@@ -1,4 +1,4 @@
-"""The files of results, sent to the stand-in of every provider, which refuses what the real API refuses."""
+"""The files of results, sent to the stand-in of every provider, which refuses the same requests as the real API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stand(request, settings, monkeypatch):
 
 
 def restart():
-    """Drop what the process holds in memory."""
+    """Drop the caches of the process."""
     providers._make.cache_clear()
     registry.load.cache_clear()
 
@@ -41,7 +41,7 @@ def say(chat, words):
 
 
 def messages(stand):
-    """Return what each request showed the model, without the marks of caching, which move."""
+    """Return the model's messages in each request, without the cache marks, which move."""
     return [_unmarked(request.body[stand.history]) for request in stand.server.requests]
 
 
@@ -58,7 +58,7 @@ def test_the_model_sees_the_file_of_a_call_and_the_history_only_grows(stand):
     assert [turn.state for turn in turns] == [TurnState.COMPLETED] * 2
     first, second, third = messages(stand)
     assert [str(sent).count(BASE64) for sent in (first, second, third)] == [0, 1, 1]
-    # The second request was made from what the runner remembers, and the third from the database.
+    # The second request was made from the runner's memory, and the third from the database.
     assert (second[: len(first)], third[: len(second)]) == (first, second)
 
 

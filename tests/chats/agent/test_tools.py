@@ -13,7 +13,7 @@ from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.tools import InvalidInput, ToolContext, ToolError, tool
 from chats.checks import check_agents
-from chats.engine.toolbox import THREADS, Result, run_tool
+from chats.engine.tool_calls import THREADS, ToolRun, run_tool
 
 CONTEXT = ToolContext(tool_call_id="c1", chat_id="chat", user="alice", attempt=1, executions=3)
 
@@ -26,14 +26,14 @@ def book(day: date, seats: int = 1, kind: Literal["inside", "garden"] = "inside"
 
 @tool
 async def whoami(context: ToolContext, polite: bool = False) -> dict[str, object]:
-    """Who asks."""
+    """Return the asking user."""
     return {"user": context.user, "executions": context.executions, "polite": polite}
 
 
 def run(tool_, value, *, late=None):
-    late_results: list[Result] = []
+    late_results: list[ToolRun] = []
 
-    async def note(result: Result) -> None:
+    async def note(result: ToolRun) -> None:
         late_results.append(result)
 
     async def story():
@@ -77,8 +77,8 @@ def test_input_is_checked_strictly(value, words):
 
 
 def test_sync_and_async_tools_get_their_input_and_context():
-    assert run(book, {"day": "2026-11-21", "seats": 2})[0] == Result(output="2026-11-21 2 inside")
-    assert run(whoami, {})[0] == Result(output={"user": "alice", "executions": 3, "polite": False})
+    assert run(book, {"day": "2026-11-21", "seats": 2})[0] == ToolRun(output="2026-11-21 2 inside")
+    assert run(whoami, {})[0] == ToolRun(output={"user": "alice", "executions": 3, "polite": False})
 
 
 def test_a_tool_error_reaches_the_model_without_a_traceback():
@@ -87,8 +87,8 @@ def test_a_tool_error_reaches_the_model_without_a_traceback():
         """Fails."""
         raise ToolError("Out of stock.") if kindly else KeyError("password=hunter2")
 
-    assert run(fails, {"kindly": True})[0] == Result(error_text="Out of stock.")
-    assert run(fails, {"kindly": False})[0] == Result(
+    assert run(fails, {"kindly": True})[0] == ToolRun(error_text="Out of stock.")
+    assert run(fails, {"kindly": False})[0] == ToolRun(
         error_text="fails failed (KeyError). The server's log has the details."
     )
 
@@ -102,7 +102,7 @@ def test_a_run_that_times_out_has_no_result_until_a_late_one_arrives():
         release.wait(60)
         return "done after all"
 
-    assert run(slow, {}, late=release.set) == (None, [Result(output="done after all")])
+    assert run(slow, {}, late=release.set) == (None, [ToolRun(output="done after all")])
 
 
 def test_a_tool_without_a_free_thread_is_not_started():
@@ -119,7 +119,7 @@ def test_a_tool_without_a_free_thread_is_not_started():
         """Waits."""
         started.append("waits")
 
-    async def ignore(_: Result) -> None:
+    async def ignore(_: ToolRun) -> None:
         raise AssertionError("nothing comes late here")
 
     async def story():

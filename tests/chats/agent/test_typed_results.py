@@ -1,4 +1,4 @@
-"""What a sub-agent with an output type gives to its caller."""
+"""The result of a sub-agent with an output type for its caller."""
 
 from __future__ import annotations
 

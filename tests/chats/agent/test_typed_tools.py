@@ -1,4 +1,4 @@
-"""Tools whose input models know by heart: what their functions get, and what is refused before anything runs."""
+"""Tools whose input models know by heart: the arguments of their functions, and refusals before anything runs."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def note(words: str) -> str:
 
 @tool
 def anything(unreadable: str = "", why: str = "") -> dict[str, Any]:
-    """Take whatever comes."""
+    """Accept any input."""
     return {"unreadable": unreadable, "why": why}
 
 

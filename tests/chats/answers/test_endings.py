@@ -20,7 +20,7 @@ BROKEN_OFF = {"type": "data-remark", "data": {"code": "broken_off"}}
 
 @pytest.fixture
 def claude(settings, monkeypatch):
-    # An event is stored only if somebody wants it.
+    # An event is stored only if a handler wants it.
     settings.HITL_EVENT_HANDLERS = ["tests.chats.answers.nobody"]
     with support.answering(settings, monkeypatch) as server:
         yield server
@@ -31,7 +31,7 @@ def spoken(words):
 
 
 def ending(turn):
-    """Return what the event about the turn's end says of how it ended."""
+    """Return the reason for the turn's end from its event."""
     (data,) = [event.payload for event in OutboxEvent.objects.filter(name="turn.completed")]
     return {name: data[name] for name in ("state", "finish_reason", "remarks")}
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from chats.agent.files import count_files
 from chats.agent.provider import ModelMessage
-from chats.queries.projection import StepView, answered
+from chats.queries.conversations import answered
+from chats.queries.projection import StepView
 from tests.chats.providers.test_every_provider import ask, stand
 
 __all__ = ["stand"]
@@ -21,7 +22,7 @@ def shown(data: str) -> ModelMessage:
 
 
 async def answer_to(stand, history) -> tuple[dict[str, Any], list[ModelMessage]]:
-    """What is said of the answer, and the conversation with it as the next request has it."""
+    """Return the remarks on the answer, and the conversation with it as the next request has it."""
     finished = (await ask(stand, history))[-1]
     step = StepView(finished.blocks, provider=stand.name, model=stand.model, stop_details=finished.stop_details)
     return finished.stop_details, answered(history, [step])

@@ -1,4 +1,4 @@
-"""A turn whose calls a grant covers goes on by itself: no wake-up is lost, and what nobody granted waits."""
+"""A turn whose calls a grant covers goes on by itself: no wake-up is lost, and calls without a grant wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat that goes on with another model: the new one is sent what it can take, and the change is said once."""
+"""A chat that goes on with another model: the new one is sent only content that it accepts, and the change is noted once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What answers cost by the prices that the administrator keeps."""
+"""The cost of answers, by the administrator's prices."""
 
 from __future__ import annotations
 

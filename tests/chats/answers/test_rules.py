@@ -1,4 +1,4 @@
-"""A turn whose calls rules of the policy decide goes on by itself, and the model is told what was denied."""
+"""A turn whose calls rules of the policy decide goes on by itself, and the model is told of denials."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
 from chats.engine import sweep
 from chats.models import Chat, ToolCall, TurnCheckpoint
-from chats.queries.projection import _result_text
+from chats.queries.conversations import _result_text
 from chats.queries.steps import steps_of
 from tests.support import people
 from tests.support.chats.turns import last_text, make_chat, only_request, reload, run, say, shape

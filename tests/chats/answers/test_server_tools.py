@@ -1,4 +1,4 @@
-"""Claude's own tools: offered as the agent says, and one that needs an approval only after a person has agreed."""
+"""Claude's own tools: offered as the agent configures, and those that need an approval only after it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def claude(monkeypatch, settings):
 
 
 def restart():
-    """Drop what the process holds in memory."""
+    """Drop the caches of the process."""
     for clear in (providers._make.cache_clear, registry.load.cache_clear, registry._with_sub_agents.cache_clear):
         clear()
 

@@ -1,4 +1,4 @@
-"""Values at the limits of what can be stored: a turn keeps them or ends. To begin again would cost an answer each time."""
+"""Values at the limits of storage: a turn keeps them or ends. To begin again would cost an answer each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who answered, and what that cost, is on record for every answer: also for one that failed or was stopped."""
+"""Model and cost are on record for every answer, also for one that failed or was stopped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REQUEST = "req_011CXyZabcdefGHIJKLmnopqrstuvw99"
 
 
 def on_record(turn):
-    """Return who answered each step of a turn, and what the turn used."""
+    """Return the model and provider of each step of a turn, and the usage of the turn."""
     return [step.answered_by for step in turn.steps.order_by("index")], turn.usage
 
 

@@ -15,7 +15,7 @@ from approvals.states import Verdict
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import ToolContext, ToolError, tool
-from chats.engine import runner, toolbox
+from chats.engine import runner, tool_calls
 from chats.models import Turn
 from chats.queries import open_requests
 from tests.support import people
@@ -195,7 +195,7 @@ def test_a_person_may_run_a_call_again_while_the_first_run_hangs():
 
 async def let_late_results_arrive() -> None:
     release.set()
-    await asyncio.gather(*toolbox._late_runs)
+    await asyncio.gather(*tool_calls._late_runs)
 
 
 def to_run_again(text: str, then: Callable[[Turn], Awaitable[None]]) -> Turn:

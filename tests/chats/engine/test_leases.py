@@ -18,7 +18,7 @@ from chats.actions.locking import Claim, Recorded
 from chats.agent import events
 from chats.agent.demo import support
 from chats.agent.loop import plan_calls
-from chats.engine import receivers
+from chats.engine import jobs
 from chats.exceptions import LeaseLost
 from chats.models import Turn
 from chats.queries import open_requests
@@ -209,7 +209,7 @@ def test_the_sweep_finds_turns_whose_notification_was_lost(oddball):
     try:
         decide(only_request(answered), bob, Verdict.APPROVE)
     finally:
-        signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
+        signals.decided.connect(jobs.on_decided, dispatch_uid="chats.on_decided")
     assert reload(answered).state == "suspended"
     claim(held)
     notified: list[int] = []

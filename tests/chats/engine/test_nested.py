@@ -17,7 +17,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import Door, Verdict
 from chats import actions, doorbell, queries
 from chats.agent import registry
-from chats.engine import receivers, sweep
+from chats.engine import jobs, sweep
 from chats.models import Chat, ToolCall, Turn, TurnCheckpoint
 from chats.states import TurnState
 from tests.support.chats import agents
@@ -227,7 +227,7 @@ def test_the_sweep_finds_decisions_in_sub_agents_whose_signal_was_lost():
     try:
         desk.decide(first.pk, Answer(Verdict.APPROVE), by=decider(), via=Door.DASHBOARD)
     finally:
-        signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
+        signals.decided.connect(jobs.on_decided, dispatch_uid="chats.on_decided")
     assert {state for _, state in states()} == {"suspended"}
     sweep.resume_nested_turns()
     assert working()

@@ -1,4 +1,4 @@
-"""Turns that wait for people: once, twice and in parallel, and what each answer does."""
+"""Turns that wait for people: once, twice and in parallel, and the effect of each answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from approvals import actions as desk
 from approvals.models import AuditEntry, Decision
 from approvals.states import Door, Verdict
-from chats import queries
-from chats.queries import model_history, open_requests
+from chats.queries import open_requests
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.turns import (
@@ -20,6 +19,7 @@ from tests.support.chats.turns import (
     folded,
     kinds,
     last_text,
+    model_history,
     only_request,
     overdue,
     parts,
@@ -43,7 +43,7 @@ def oddball(settings):
 
 def results_for_model(turn):
     """Return the tool results in the last request to the model."""
-    return [b["content"] for m in queries.model_history(reload(turn)) for b in m.content if b["type"] == "tool_result"]
+    return [b["content"] for m in model_history(reload(turn)) for b in m.content if b["type"] == "tool_result"]
 
 
 def test_a_question_suspends_the_turn_and_the_answer_continues_its_message():

@@ -110,7 +110,7 @@ def test_a_message_written_before_a_question_does_not_answer_it():
     assert (refused.status_code, request.status) == (409, "pending")
     composer = parse(refused.text).find("form", id="composer")[0]
     assert "has changed since you wrote this" in composer.find("p", class_="refusal")[0].words
-    # What came back names the question and keeps the text; sent again, it is the answer.
+    # The returned message names the question and keeps the text; sent again, it is the answer.
     fields = {field.attributes["name"]: field.attributes["value"] for field in composer.find("input", name="answers")}
     sent = client.post(address, {"text": composer.find("textarea")[0].text} | fields, headers=HTMX)
     request.refresh_from_db()

@@ -1,4 +1,4 @@
-"""The stored stream reports each tool result once, wherever its runner crashed and whoever closed the call."""
+"""The stored stream reports each tool result once, for every place of a crash and every way to close the call."""
 
 from __future__ import annotations
 

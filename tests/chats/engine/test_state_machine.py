@@ -35,6 +35,7 @@ from tests.support.chats.turns import (
     folded,
     kinds,
     make_chat,
+    model_history,
     overdue,
     reload,
     results_on_record,
@@ -99,7 +100,7 @@ class Desk(RuleBasedStateMachine):
         # A turn that was stopped before it began has no message.
         with contextlib.suppress(Refusal, Message.DoesNotExist):
             sent = [answered(part, approved=approved) for part in tool_parts(self.turn)[-1 - place % 3 :]]
-            actions.take_answers(self.chat, self.turn.message_id, sent, by=self.chat.owner, via=Door.AI_SDK)
+            actions.take_answers(self.chat.public_id, self.turn.message_id, sent, by=self.chat.owner, via=Door.AI_SDK)
         doorbell.set_handlers(on_queued=None, on_stop=None)
         for run_here in begun:
             if drains:
@@ -177,7 +178,7 @@ class Desk(RuleBasedStateMachine):
         assert [row.digest for row in checkpoints] == expected_digests(checkpoints, folded(turn))
         message = Message.objects.filter(chat=self.chat, message_id=turn.message_id).first()
         if message is not None:
-            # Nothing is stored before the end, and then what the last checkpoint says.
+            # Nothing is stored before the end; then the content of the last checkpoint is.
             assert message.parts == (folded(turn)[-1] if ended else [])
             made = projection.message_parts(queries.step_views([turn.pk])[turn.pk])
             assert queries.with_parts(message).parts[: len(made)] == made
@@ -189,7 +190,7 @@ class Desk(RuleBasedStateMachine):
     def history_is_valid(self) -> None:
         if not self.chat.turns.exclude(state__in=[TurnState.SUSPENDED]).filter(pk=self.turn.pk).exists():
             return
-        history = queries.model_history(reload(self.turn))
+        history = model_history(reload(self.turn))
         for message, after in zip(history, [*history[1:], None], strict=True):
             used = [block["id"] for block in message.content if block["type"] == "tool_use"]
             given = [b["tool_use_id"] for b in after.content if b["type"] == "tool_result"] if after is not None else []

@@ -28,6 +28,7 @@ from tests.support.chats.turns import (
     kinds,
     last_text,
     make_chat,
+    model_history,
     only_request,
     reload,
     run,
@@ -100,7 +101,7 @@ def test_a_stop_cuts_the_model_short_and_keeps_its_text(settings):
     assert (stopped.state, stopped.finish_reason, kinds(turn)) == ("stopped", "other", ["final"])
     assert last_text(turn).startswith("This ")
     assert len(last_text(turn)) < len(agents.RECITAL)
-    assert queries.model_history(stopped)[-1].content == [{"type": "text", "text": last_text(turn)}]
+    assert model_history(stopped)[-1].content == [{"type": "text", "text": last_text(turn)}]
 
 
 @tool

@@ -1,4 +1,4 @@
-"""Where tools run, and what happens to runs that end late, in an unusual way, or not at all; with the real runner."""
+"""Tools on threads and loops, and runs that end late, in an unusual way, or not at all; with the real runner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db import connections
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import ToolContext, ToolError, tool
-from chats.engine.toolbox import THREADS, Result, run_tool
+from chats.engine.tool_calls import THREADS, ToolRun, run_tool
 from tests.support import people
 from tests.support.chats.turns import (
     make_chat,
@@ -95,7 +95,7 @@ def enormous() -> int:
 
 @tool
 def dirty() -> str:
-    """What no database can hold."""
+    """Return a value that no database can hold."""
     return "a\x00b\ud800c"
 
 
@@ -106,11 +106,11 @@ clerk = Agent(
 )
 
 
-def result_of(tool_) -> Result | None:
-    async def never(_: Result) -> None:
+def result_of(tool_) -> ToolRun | None:
+    async def never(_: ToolRun) -> None:
         raise AssertionError("nothing comes late here")
 
-    async def story() -> Result | None:
+    async def story() -> ToolRun | None:
         # An exception that escapes the task would end the loop, and with it the server.
         return await asyncio.create_task(run_tool(tool_, {}, CONTEXT, late=never))
 
@@ -119,7 +119,7 @@ def result_of(tool_) -> Result | None:
 
 def test_sync_tools_run_in_tool_threads_and_async_tools_on_the_loop():
     assert str(result_of(where).output).startswith("pausepoint-tool_")
-    assert result_of(where_async) == Result(output=threading.current_thread().name)
+    assert result_of(where_async) == ToolRun(output=threading.current_thread().name)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_broken_tool_results_in_an_error_text(broken, words):
 
 
 def test_characters_that_no_database_can_store_are_replaced_in_an_output():
-    assert result_of(dirty) == Result(output="a\ufffdb\ufffdc")
+    assert result_of(dirty) == ToolRun(output="a\ufffdb\ufffdc")
 
 
 def test_tools_wait_for_a_free_thread():
@@ -161,13 +161,13 @@ def test_tools_wait_for_a_free_thread():
         with lock:
             running.pop()
 
-    async def ignore(_: Result) -> None:
+    async def ignore(_: ToolRun) -> None:
         raise AssertionError("nothing comes late here")
 
     async def story():
         return await asyncio.gather(*(run_tool(counts, {}, CONTEXT, late=ignore) for _ in range(3 * THREADS)))
 
-    assert asyncio.run(story()) == [Result()] * 3 * THREADS
+    assert asyncio.run(story()) == [ToolRun()] * 3 * THREADS
     assert (len(most), max(most)) == (3 * THREADS, THREADS)
 
 
@@ -182,7 +182,7 @@ def test_a_tool_that_reads_the_database_leaves_no_connection_open():
         left.append(connections["default"])
         return people.User.objects.count()
 
-    assert result_of(reads) == Result(output=1)
+    assert result_of(reads) == ToolRun(output=1)
     assert [connection.connection for connection in left] == [None]
 
 

@@ -1,4 +1,4 @@
-"""Errors of tools and models inside a turn, and what the model and people are shown."""
+"""Errors of tools and models inside a turn, and their messages to the model and to people."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.support.chats.turns import (
     decide,
     kinds,
     last_text,
+    model_history,
     only_request,
     results_on_record,
     run,
@@ -32,7 +33,7 @@ def _oddball(settings):
 
 def paired(turn) -> bool:
     """Return whether every tool call in the model's history is followed by exactly its results."""
-    history = queries.model_history(turn)
+    history = model_history(turn)
     for message, after in zip(history, [*history[1:], None], strict=True):
         calls = [block["id"] for block in message.content if block["type"] == "tool_use"]
         results = [b["tool_use_id"] for b in after.content if b["type"] == "tool_result"] if after is not None else []

@@ -49,7 +49,7 @@ class Kept:
 
 
 def stored(history: list[list[dict[str, Any]]]) -> list[Kept]:
-    """Return what is stored of a message's versions: the difference of each from the one before."""
+    """Return the stored rows of a message's versions: the difference of each from the previous one."""
     rows: list[Kept] = []
     for whole in history:
         rows.append(Kept(*checkpoints.difference(checkpoints.fold(rows), whole)))

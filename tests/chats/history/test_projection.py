@@ -8,7 +8,8 @@ import pytest
 
 from approvals.db.canonical_json import digest
 from chats.checkpoints import digest_of
-from chats.queries.projection import NO_TEXT, CallView, StepView, answered, canonical_parts, message_parts
+from chats.queries.conversations import answered
+from chats.queries.projection import NO_TEXT, CallView, StepView, canonical_parts, message_parts
 
 USE = {"type": "tool_use", "id": "c1", "name": "pay", "input": {"a": 1}}
 

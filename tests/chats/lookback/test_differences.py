@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.db.canonical_json import same_json
-from approvals.text.alignment import MAX_WORDS, SHARE, WORK, Budget, Op, Run, align, text_runs
+from approvals.text.alignment import MAX_WORDS, SHARE, WORK, Op, PairBudget, Stretch, align, text_runs
 from chats.lookback import comparing
-from chats.lookback.differences import MAX_CHANGES, Change, part_rows, value_changes
+from chats.lookback.differences import MAX_CHANGES, ValueDifference, part_rows, value_changes
 
 scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 2.5]) | st.text("ab", max_size=3)
 values = st.recursive(
@@ -23,7 +23,7 @@ values = st.recursive(
 )
 objects = st.dictionaries(st.text("abc", max_size=2), values, max_size=4)
 texts = st.lists(st.sampled_from(["the ", "fox ", "fox", "\n", " ", "runs\n", "ä", "\r\n"]), max_size=30).map("".join)
-budgets = st.sampled_from([1, 10, 100, WORK]).map(Budget)
+budgets = st.sampled_from([1, 10, 100, WORK]).map(PairBudget)
 said = st.builds(lambda text: {"type": "text", "text": text, "state": "done"}, texts)
 calls = st.builds(
     lambda name, value, state: {"type": "tool-pay", "toolCallId": name, "input": value, "state": state},
@@ -34,7 +34,7 @@ calls = st.builds(
 messages = st.lists(said | calls | st.just({"type": "step-start"}), max_size=8)
 
 
-def applied(before: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
+def applied(before: dict[str, Any], changes: list[ValueDifference]) -> dict[str, Any]:
     """Return the object with the changes applied."""
     after = copy.deepcopy(before)
     for change in changes:
@@ -90,7 +90,7 @@ def test_the_blocks_of_two_sequences_cover_both(left, right, budget):
 
 @given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=12))
 def test_alignment_with_enough_steps_is_optimal(left, right):
-    shared = sum(block.i2 - block.i1 for block in align(left, right, Budget()) if block.op == Op.SAME)
+    shared = sum(block.i2 - block.i1 for block in align(left, right, PairBudget()) if block.op == Op.SAME)
     longest = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i, one in enumerate(left):
         for j, other in enumerate(right):
@@ -125,24 +125,24 @@ def test_a_page_can_be_made_of_any_two_messages(before, after):
 
 
 def test_texts_differ_by_word():
-    assert text_runs("the quick brown fox", "the slow brown fox", Budget()) == [
-        Run(Op.SAME, "the "),
-        Run(Op.REMOVED, "quick "),
-        Run(Op.ADDED, "slow "),
-        Run(Op.SAME, "brown fox"),
+    assert text_runs("the quick brown fox", "the slow brown fox", PairBudget()) == [
+        Stretch(Op.SAME, "the "),
+        Stretch(Op.REMOVED, "quick "),
+        Stretch(Op.ADDED, "slow "),
+        Stretch(Op.SAME, "brown fox"),
     ]
 
 
 def test_true_one_and_one_point_zero_are_different():
     assert value_changes({"a": True, "b": 1}, {"a": 1, "b": 1.0}) == [
-        Change(("a",), Op.CHANGED, True, 1),
-        Change(("b",), Op.CHANGED, 1, 1.0),
+        ValueDifference(("a",), Op.CHANGED, True, 1),
+        ValueDifference(("b",), Op.CHANGED, 1, 1.0),
     ]
 
 
 def test_field_with_too_many_changes_is_one_change():
     before, after = {"input": {"rows": [0] * 10_000}}, {"input": {"rows": [1] * 10_000}}
-    assert value_changes(before, after) == [Change(("input",), Op.CHANGED, before["input"], after["input"])]
+    assert value_changes(before, after) == [ValueDifference(("input",), Op.CHANGED, before["input"], after["input"])]
     few = [1] * MAX_CHANGES + [0] * 9900
     assert len(value_changes(before, {"input": {"rows": few}})) == MAX_CHANGES
 
@@ -152,7 +152,7 @@ def nothing_in_common(items: int, end: str) -> tuple[str, str]:
 
 
 def test_texts_of_a_thousand_words_without_anything_in_common_are_compared_in_full():
-    budget = Budget()
+    budget = PairBudget()
     assert [run.op for run in text_runs(*nothing_in_common(1000, " "), budget)] == [Op.REMOVED, Op.ADDED]
     assert not budget.coarse
 
@@ -160,7 +160,7 @@ def test_texts_of_a_thousand_words_without_anything_in_common_are_compared_in_fu
 @pytest.mark.parametrize(("items", "end"), [(MAX_WORDS // 2 + 1, " "), (MAX_WORDS + 1, " "), (MAX_WORDS + 1, "\n")])
 def test_long_texts_without_anything_in_common_cost_bounded_work_and_the_page_says_so(items, end):
     before, after = nothing_in_common(items, end)
-    budget = Budget()
+    budget = PairBudget()
     assert [run.op for run in text_runs(before, after, budget)] == [Op.REMOVED, Op.ADDED]
     assert (budget.coarse, WORK - budget.left < 3 * SHARE) == (True, True)
     parts = [[{"type": "text", "text": text} for _ in range(40)] for text in (before, after)]
@@ -170,7 +170,7 @@ def test_long_texts_without_anything_in_common_cost_bounded_work_and_the_page_sa
 def test_a_long_text_is_compared_by_line():
     lines = [f"Line {n} of many, many words.\n" for n in range(MAX_WORDS)]
     changed = [*lines[:700], "Another line.\n", *lines[701:]]
-    runs = text_runs("".join(lines), "".join(changed), Budget())
+    runs = text_runs("".join(lines), "".join(changed), PairBudget())
     assert [(run.op, run.text) for run in runs if run.op != Op.SAME] == [
         (Op.REMOVED, lines[700]),
         (Op.ADDED, "Another line.\n"),

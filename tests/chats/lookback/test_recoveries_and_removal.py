@@ -40,7 +40,7 @@ def start_call_and_die(turn: Turn) -> None:
 
 
 def recovered_twice(decider) -> Turn:
-    """A payment of which nobody knew twice whether it had happened."""
+    """A payment whose outcome was unknown twice."""
     turn = converse(alice(), "pay")
     decide(only_request(turn), decider, Verdict.APPROVE)
     start_call_and_die(turn)

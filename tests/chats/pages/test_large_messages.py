@@ -15,7 +15,7 @@ from chats.agent.tools import tool
 from chats.models import Chat, Message
 from chats.pages.consumers import CATCH_UP
 from chats.pages.context import MAX_PARTS, render_push
-from chats.pages.messages import Link, PartView
+from chats.pages.messages import PartView, SourceLink
 from tests.support.chats.scenes import answer, completed, paused, text, use
 from tests.support.chats.turns import make_chat, say
 from tests.support.lines import line
@@ -74,7 +74,7 @@ def test_an_open_page_that_shows_a_large_part_already_does_not_fetch_it_again():
     completed(chat, "hello", *(text(f"{number} {'<' * 49_000}") for number in range(6)))
     paused(chat)
     shown = versions(browser(chat.owner).get(f"/chats/{chat.pk}/").text)
-    # A page keeps what has the same version.
+    # A page keeps a part with the same version.
     assert versions(render_push(standing_of(chat.owner), chat, limit=CATCH_UP)) == shown
 
 
@@ -86,8 +86,8 @@ def test_an_open_page_that_shows_a_large_part_already_does_not_fetch_it_again():
         (PartView(kind="tool", state="input-available"), PartView(kind="tool", state="output-available")),
         (PartView(kind="tool", input_json="1"), PartView(kind="tool", output_json="1")),
         (
-            PartView(kind="source", links=[Link("", "a")]),
-            PartView(kind="source", links=[Link("https://a.example", "a")]),
+            PartView(kind="source", links=[SourceLink("", "a")]),
+            PartView(kind="source", links=[SourceLink("https://a.example", "a")]),
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What an open chat page is pushed while a model thinks, or is silent."""
+"""Pushes to an open chat page while a model thinks, or is silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the chat page says of an answer beside its words, and how it goes on."""
+"""The chat page's remarks on an answer, and its offers to continue."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WINDOW = (
 AGAIN = "The message and its answer are not sent to the model again. Rephrase it."
 BROKEN_OFF = "The answer was interrupted by an error. Send “Continue” to get the rest."
 UNKNOWN = "The model ended its answer for an unknown reason"
-#: stop reason, what the provider says of it, what the page says, and whether it offers to continue
+#: stop reason, the provider's details, the page's remark, and whether it offers to continue
 ENDINGS = [
     ("end_turn", {}, [], False),
     ("max_tokens", {}, [LENGTH], True),
@@ -90,7 +90,7 @@ def remarks(html: str) -> list[str]:
 
 
 def offers(html: str, chat: Chat) -> list[dict[str, str]]:
-    """Return the fields of each form that sends a message which is written already."""
+    """Return the fields of each form that sends a prewritten message."""
     found = [form.fields for form in forms(html, f"/chats/{chat.pk}/messages/")]
     return [fields for fields in found if fields.get("text")]
 

@@ -1,4 +1,4 @@
-"""The pages of what models have used: of a chat, and of agents."""
+"""The pages of usage: of a chat, and of agents."""
 
 from __future__ import annotations
 

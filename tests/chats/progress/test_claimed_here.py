@@ -16,7 +16,7 @@ from approvals.models import ApprovalRequest
 from approvals.states import Verdict
 from chats import actions, doorbell, queries
 from chats.actions.claiming import Begun
-from chats.engine import receivers, runner
+from chats.engine import jobs, runner
 from chats.engine.jobs import Jobs
 from chats.models import Turn
 from chats.queries import open_requests
@@ -74,7 +74,7 @@ def decided_unnoticed(requests: list[ApprovalRequest]) -> None:
         for request, approver in zip(requests, [bob()] * len(requests), strict=True):
             decide(request, approver, Verdict.APPROVE)
     finally:
-        signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
+        signals.decided.connect(jobs.on_decided, dispatch_uid="chats.on_decided")
 
 
 def test_a_message_begins_its_turn_where_turns_run(begun):

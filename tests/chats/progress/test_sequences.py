@@ -1,4 +1,4 @@
-"""What holds of a turn after any sequence of transitions."""
+"""Invariants of a turn after any sequence of transitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from approvals.db.input_digest import input_digest
+from approvals.asking.digests import input_digest
 from chats.actions import transitions
 from chats.actions.transitions import MAX_RUNS, Changes, Transition
 from chats.queries.progress import Progress
@@ -25,7 +25,7 @@ WAITING, READY, EXECUTING, UNKNOWN, FAILED = (
     CallState.UNKNOWN,
     CallState.FAILED,
 )
-#: Of the tools whose calls these tests make, those that are idempotent.
+#: Of the tools that these tests call: the idempotent ones.
 IDEMPOTENT = frozenset({"look_up"})
 
 
@@ -112,7 +112,7 @@ def changed_calls(before: Progress, after: Progress) -> list[tuple[CallView, Cal
 
 
 def check(happened: Happening, before: Progress, after: Progress) -> None:
-    """Check what holds of each transition."""
+    """Check the invariants of each transition."""
     changed = changed_calls(before, after)
     assert bool(changed) == (after is not before)
     assert happened.ago == 0 or happened.name not in {"finish", "time_out"} or after is before

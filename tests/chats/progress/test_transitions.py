@@ -1,4 +1,4 @@
-"""What happens to a turn, as pure functions: what each makes of a call in each state."""
+"""The transitions of a turn, as pure functions: the effect of each on a call in each state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from approvals.db.input_digest import input_digest
+from approvals.asking.digests import input_digest
 from chats.actions import transitions
 from chats.actions.transitions import MAX_RUNS, NOT_APPROVED, OUTCOME_UNKNOWN, Changes, Transition
 from chats.agent.events import ModelFinished
@@ -41,7 +41,7 @@ def of_each(states: frozenset[CallState], outcome: str) -> dict[CallState, str]:
     return dict.fromkeys(states, outcome)
 
 
-#: What each transition makes of a call by its state. It changes nothing of a call in any other state.
+#: The new state of a call by transition and state. In all other states, a transition leaves the call unchanged.
 TABLE: dict[str, tuple[Transition, dict[CallState, str]]] = {
     "start its tool": (lambda before: transitions.start(before, {"pay"}, {}), {READY: EXECUTING}),
     "start another tool": (lambda before: transitions.start(before, {"look_up"}, {}), {}),
@@ -184,7 +184,7 @@ def test_a_cancelled_call_says_whether_its_outcome_is_known():
 
 @tool
 def free() -> str:
-    """Needs nobody."""
+    """Needs no approval."""
     return "done"
 
 

@@ -1,4 +1,4 @@
-"""A runner that knows its turn reads it again where somebody else has written, and stores what it held back."""
+"""A runner that knows its turn reads it again after writes of others, and stores its delayed writes."""
 
 from __future__ import annotations
 

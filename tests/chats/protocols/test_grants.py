@@ -1,4 +1,4 @@
-"""What a grant covers runs within one answer of a chat client, which is asked nothing."""
+"""Calls covered by a grant run within one answer to a chat client, which is asked nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ clerk = Agent(
 
 
 def grant_the_waiting(by: User) -> None:
-    """Approve what waits, with a grant for its conversation, and run its turn to the end."""
+    """Approve the pending call, with a grant for its conversation, and run its turn to the end."""
     terms = GrantTerms(width=Width.INPUT, audience=Audience.THREAD, uses=3)
     request = ApprovalRequest.objects.get(status="pending")
     desk.decide(request.pk, Answer(Verdict.APPROVE, grant=terms), by=by, via=Door.DASHBOARD)
@@ -53,7 +53,7 @@ def grant_the_waiting(by: User) -> None:
 
 
 def uses() -> list[tuple[str, Any]]:
-    """Who the audit log says that a use was by, and through which door."""
+    """Return the giver and the protocol of a grant's use, from the audit log."""
     return list(AuditEntry.objects.filter(event="grant.used").values_list("actor_name", "via"))
 
 

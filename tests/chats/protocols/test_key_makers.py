@@ -1,4 +1,4 @@
-"""Who made the key that writes in someone else's chat is a requester of what its agent then asks."""
+"""The maker of a key that writes in someone else's chat counts as a requester of its agent's requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def ask_with_key_of(maker: User | None, owner: User) -> ApprovalRequest:
-    """What the agent of a chat of `owner` asks, after a message through a key that `maker` made."""
+    """Return the request of the agent in a chat of `owner`, after a message through a key made by `maker`."""
     _key, text = create_key(owner, name="agent", scopes=("ask", "read"), by=maker)
     Client(Machine(text)).say("approve refund")
     return ApprovalRequest.objects.get()

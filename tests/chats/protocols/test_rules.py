@@ -1,4 +1,4 @@
-"""What rules of the policy decide about the calls of a chat client: they run or are denied within one answer, or end the run."""
+"""Calls of a chat client decided by rules: they run or are denied within one answer, or end the run."""
 
 from __future__ import annotations
 

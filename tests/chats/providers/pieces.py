@@ -1,4 +1,4 @@
-"""Pieces of calls as Chat Completions stream them, and what is read from a stream."""
+"""Pieces of calls as Chat Completions stream them, and the events read from a stream."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class ClaudeStand:
         return [name + b"data: null\n\n", name + b"data: [1\n\n", name + b"data: [1]\n\n"]
 
     def conversation(self) -> list[tuple[str, Any]]:
-        """What the last request showed the model: who said what, which calls were made, and their results."""
+        """Return the model's view in the last request: the messages with their roles, the calls, and their results."""
         told: list[tuple[str, Any]] = []
         for message in self.server.requests[-1].body["messages"]:
             for block in message["content"]:

@@ -18,7 +18,7 @@ AGENT = Agent(name="clerk", system=support.system * 4, tools=support.tools)
 
 
 class Chat:
-    """A chat, and what all its requests have read from the cache, written to it, and paid in full."""
+    """A chat, and the tokens of all its requests: read from the cache, written to it, and paid in full."""
 
     def __init__(self, agent=AGENT) -> None:
         self.agent, self.account = agent, Account()

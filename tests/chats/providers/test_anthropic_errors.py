@@ -1,4 +1,4 @@
-"""What people are told when Claude cannot be asked, and which failures are retried."""
+"""Error messages when Claude can't be asked, and retried failures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from chats.agent.provider import ModelRequest, ProviderError
 from chats.providers.anthropic import AnthropicProvider
-from chats.providers.anthropic.patience import Reading
+from chats.providers.anthropic.patience import PendingResponse
 from chats.providers.anthropic.stream import StreamBroken, StreamedAnswer
 from tests.chats.providers.test_anthropic_provider import HELLO, NEW, WAIT, agent, ask, claude, refusal
 from tests.support.anthropic_server import KEY, Close, Reply, answer, block_events, error, refuses, says, text
@@ -187,7 +187,7 @@ async def test_whatever_ends_the_reading_is_told_at_once_and_never_logged(caplog
     async def fail():
         raise error("a secret of the upstream")
 
-    reading = Reading(fail)
+    reading = PendingResponse(fail)
     with pytest.raises(StopAsyncIteration):
         await reading.next(1)
     await reading.close()

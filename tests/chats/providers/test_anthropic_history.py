@@ -1,4 +1,4 @@
-"""The history that Claude is sent only grows, and whatever changes it, the API refuses thoughts at most once."""
+"""The history sent to Claude only grows, and after any change of it, the API refuses thoughts at most once."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_calls_of_other_servers_are_sent_with_ids_and_names_that_claude_takes_an
     assert (ids[3], called[0]["name"].split("_")[:2]) == ("call_1", ["foo", "bar"])
     assert [block["name"] for block in called[2:]] == ["getWeather", "getWeather"]
     assert len({block["name"] for block in called}) == 3
-    # What is sent only grows.
+    # The sent history only grows.
     more = [*asked, ModelMessage("user", results), ModelMessage("assistant", [text("Done.")], "openai", "kimi-k2")]
     assert [block.get("id") for block in ask([*more, asked[0]])["messages"][1]["content"]] == ids
 

@@ -1,4 +1,4 @@
-"""The requests to Claude: what each model is sent."""
+"""The requests to Claude, by model."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ async def test_a_model_that_is_not_listed_is_asked_as_the_api_says_and_a_refused
     }
     given = {"provider": AnthropicProvider(api_key=KEY, model="claude-lyra-7", base_url=claude.url)}
     claude.will(says(text("Hi")), says(text("Hi again")))
-    # The stand-in takes no budget from this model, whatever its list says.
+    # The stand-in takes no budget from this model, regardless of its list.
     await ask(claude, thinking=2048, effort="max", **given)
     await ask(claude, thinking=2048, effort="low", **given)
     asked = [(request.body.get("thinking"), request.body.get("output_config")) for request in claude.requests]

@@ -1,4 +1,4 @@
-"""What agents may ask of Claude beyond words: tool choice, strict tools, stop sequences, an output type, hidden thinking."""
+"""Settings of agents for Claude: tool choice, strict tools, stop sequences, an output type, hidden thinking."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ async def test_a_stop_that_comes_while_a_request_is_closed_is_not_lost():
             closing.set()
             await closed.wait()
 
-    caller = asyncio.create_task(patience.Reading(ask).close())
+    caller = asyncio.create_task(patience.PendingResponse(ask).close())
     await closing.wait()
     caller.cancel()
     await asyncio.wait({caller})

@@ -1,4 +1,4 @@
-"""The stand-in of the API refuses what the API refuses, in its words; without that, tests against it would prove nothing."""
+"""The stand-in refuses the same requests as the API, in its words; otherwise tests against it would prove nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole turns with Claude: the real runner, and a server that refuses what the real API refuses."""
+"""Whole turns with Claude: the real runner, and a server that refuses the same requests as the real API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chats import actions, providers
 from chats.agent import events, registry
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund, support
-from chats.engine import leases, streams
+from chats.engine import ledger, streams
 from chats.engine.jobs import Jobs
 from chats.models import Message, Turn
 from chats.states import CallState, TurnState
@@ -60,7 +60,7 @@ def claude(monkeypatch, settings):
 
 
 def restart():
-    """Drop what the process holds in memory. The next turn runs on a new event loop anyway."""
+    """Drop the caches of the process. The next turn runs on a new event loop anyway."""
     providers._make.cache_clear()
     registry.load.cache_clear()
     registry._with_sub_agents.cache_clear()
@@ -207,7 +207,7 @@ def test_blocks_of_an_unknown_type_are_kept_but_not_sent_back(claude):
 
 def test_a_stop_cuts_claude_short_and_keeps_its_text(claude, monkeypatch):
     # The runner must be stopped by the notification, not by the next renewal of the lease.
-    monkeypatch.setattr(leases, "RENEW_EVERY", timedelta(hours=1))
+    monkeypatch.setattr(ledger, "RENEW_EVERY", timedelta(hours=1))
     begin, *words = block_events(0, text("One, two, three"), size=5)[:-1]
     claude.will(Reply(items=[START, begin, *words, threading.Event()]))
     chat = make_chat(people.alice())

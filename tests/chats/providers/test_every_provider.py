@@ -1,4 +1,4 @@
-"""The same stories, played against every provider; `LACKS` lists what one of them cannot do."""
+"""The same stories, played against every provider; `LACKS` lists the missing abilities of each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+from cryptography import x509
 
 from approvals.states import Door, Verdict
 from chats import actions, providers
@@ -14,7 +15,9 @@ from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
 from chats.agent.provider import ITEM, ModelMessage, ModelRequest, ProviderError
 from chats.models import ToolCall
+from chats.providers.clients import trusted
 from chats.states import CallState, TurnState
+from tests.approvals.outbound.test_http_post import certificate
 from tests.chats.providers.stands import PAGE, STANDS
 from tests.support import people
 from tests.support.anthropic_server import Reply
@@ -27,7 +30,7 @@ PARIS, ROME = ("call_paris", "getWeather", {"city": "Paris"}), ("call_rome", "ge
 REFUND = ("call_refund", "issueRefund", {"orderId": "A-1", "amount": 250})
 BROKEN_OFF = "The model's answer ended before it was complete. Send your message again."
 
-#: What can be seen in a request for each ability, and the providers that lack it.
+#: The signs of each ability in a request, and the providers that lack it.
 ABILITIES = {
     "marks what to cache": lambda body: "cache_control" in str(body),
     "marks the result of a failed call": lambda body: "is_error" in str(body),
@@ -71,7 +74,7 @@ def chat(db, settings):
 
 
 def restart():
-    """Drop what the process holds in memory. The next turn runs on a new event loop anyway."""
+    """Drop the caches of the process. The next turn runs on a new event loop anyway."""
     providers._make.cache_clear()
     registry.load.cache_clear()
 
@@ -91,7 +94,7 @@ async def refusal(stand, **given):
 
 
 def whole(shown):
-    """Return the whole answer without what a provider keeps in it for itself."""
+    """Return the whole answer without the provider's internal data."""
     blocks = [{name: value for name, value in block.items() if name != ITEM} for block in shown[-1].blocks]
     return replace(shown[-1], blocks=blocks, prefix="")
 
@@ -281,3 +284,14 @@ def test_a_failure_is_stored_in_words_and_the_chat_continues(stand, chat, settin
     first, second = say(chat), say(chat, "Hello?")
     assert (first.state, first.error, second.state) == (TurnState.FAILED, BROKEN_OFF, TurnState.COMPLETED)
     assert [part["text"] for part in parts(second) if part["type"] == "text"] == ["Here I am."]
+
+
+def test_the_clients_of_all_providers_share_the_certificates_of_the_machine():
+    assert trusted() is trusted()
+
+
+def test_a_file_named_in_the_environment_replaces_the_certificates_of_the_machine(tmp_path, monkeypatch):
+    named = tmp_path / "cert.pem"
+    named.write_bytes(certificate(x509.DNSName("models.example"))[0])
+    monkeypatch.setenv("SSL_CERT_FILE", str(named))
+    assert trusted.__wrapped__().cert_store_stats()["x509"] == 1

@@ -1,4 +1,4 @@
-"""What people are told when a server with OpenAI's API fails, is silent, or is not set up."""
+"""Error messages when a server with OpenAI's API fails, is silent, or is not set up."""
 
 from __future__ import annotations
 
@@ -125,6 +125,8 @@ def test_without_its_package_the_provider_says_what_to_install(monkeypatch, sett
     for module in loaded:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "openai", None)
+    # Only a process that has loaded the provider before has it as an attribute.
+    monkeypatch.delattr(providers, "openai", raising=False)
     with pytest.raises(ProviderError) as failure:
         providers.current()
     words = f'HITL_PROVIDER={name} needs the package openai. Install it: pip install "openai>=3.54,<4"'

@@ -1,4 +1,4 @@
-"""The requests to a server with OpenAI's API, and what is left out for it."""
+"""The requests to a server with OpenAI's API, and the omissions for it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def results(*pairs, **more):
 
 
 def foreign_blocks():
-    """Return what Claude may have answered: words in two blocks, a call, and what no other provider takes."""
+    """Return a possible answer of Claude: words in two blocks, a call, and blocks that no other provider accepts."""
     return [
         {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
         {"type": "redacted_thinking", "data": "Zm9v"},

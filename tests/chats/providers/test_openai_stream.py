@@ -26,7 +26,7 @@ def use(call_id, **value):
 
 
 def piece(index=None, call_id=None, name=None, arguments=None):
-    """A piece of a call, of which servers leave out what they like."""
+    """A piece of a call; servers leave out any field."""
     function = {"name": name, "arguments": arguments}
     made = {"index": index, "id": call_id, "function": {key: it for key, it in function.items() if it is not None}}
     return chunk({"tool_calls": [{key: it for key, it in made.items() if it is not None}]})

@@ -1,4 +1,4 @@
-"""Whole turns with the Chat Completions of other vendors: they refuse the request after a call without what they sent with it."""
+"""Whole turns with the Chat Completions of other vendors: they refuse the request after a call without the data sent with it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def server(settings):
 
 
 def restart():
-    """Drop what the process holds in memory."""
+    """Drop the caches of the process."""
     providers._make.cache_clear()
     registry.load.cache_clear()
 

@@ -1,4 +1,4 @@
-"""What vendors add to the Chat Completions API is kept, and goes back to the provider and model that sent it alone."""
+"""Vendors' extensions of the Chat Completions API are kept, and sent back only to their provider and model."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ DETAILS = [
     {"type": "reasoning.text", "signature": "c2ln", "format": "anthropic-claude-v1", "index": 0},
     {"type": "reasoning.encrypted", "data": "Zm9v", "id": "call_1", "format": "google-gemini-v1", "index": 1},
 ]
-#: What is sent in pieces, and what goes back. Null and members of the stream alone never do.
+#: The streamed pieces, and the fields sent back. Null and members of the stream alone never are.
 MEMBERS = {
     "details of OpenRouter": (
         [chunk({"reasoning": each.get("text"), "reasoning_details": [each]}) for each in DETAILS],

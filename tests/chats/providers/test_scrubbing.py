@@ -1,4 +1,4 @@
-"""What another server says is stored and shown without secrets and pages."""
+"""Errors of other servers are stored and shown without secrets and HTML pages."""
 
 from __future__ import annotations
 

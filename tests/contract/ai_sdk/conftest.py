@@ -36,7 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> It
 
 @pytest.fixture
 def release(server: Server) -> Iterator[Callable[[], object]]:
-    """What lets the reciter finish the sentence in whose middle it stops."""
+    """Return a function that lets the reciter finish the sentence in which it stopped."""
     file = Path(server.settings[RELEASE])
     file.unlink(missing_ok=True)
     yield file.touch

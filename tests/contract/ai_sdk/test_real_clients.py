@@ -1,4 +1,4 @@
-"""`useChat`'s own engine from npm, unchanged, against a running server: what it shows is what is stored."""
+"""`useChat`'s own engine from npm, unchanged, against a running server: it shows the stored state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Chat:
         return self
 
     def stop_turn(self) -> None:
-        """Stop what the chat waits for, as `POST /api/chat/<id>/stop` does."""
+        """Stop the chat's pending call, like `POST /api/chat/<id>/stop`."""
         stopped = Person(self.server, "a machine").send(
             "POST", f"/api/chat/{self.id}/stop", "", {"Authorization": f"Bearer {self.key}"}
         )
@@ -193,7 +193,7 @@ def test_after_a_refused_message_the_page_has_to_take_over_the_chat_before_an_ap
     etag = one.read().headers["etag"]
     one.do("send", text="hello")
     assert (one.shown["posts"], json.loads(one.shown["error"])["code"]) == ([200, 409], "approval_pending")
-    # The refused message changed nothing, so a page that names what it has gets nothing to take over.
+    # The refused message changed nothing, so a page that sends its ETag gets nothing new.
     assert one.read(**{"If-None-Match": etag}).status == 304
     one.do("rule", approval=call["approval"]["id"], approved=True)
     assert one.shown["posts"] == [200, 409]

@@ -1,4 +1,4 @@
-"""What the clients from npm keep of how an answer ended, of its sources, and of a model that was silent."""
+"""The clients from npm: the end of an answer, its sources, and a model that was silent."""
 
 from __future__ import annotations
 

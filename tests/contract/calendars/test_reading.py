@@ -8,11 +8,11 @@ import pytest
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from approvals.actions.policy.duty import read_due_calendars
+from approvals.actions.policy.duty.on_call import read_due_calendars
 from approvals.models import TeamSettings
 from approvals.outbound.duty_calendars import Unreadable, read_calendar
 from approvals.policy.calendars import duty_calendar_in
-from approvals.queries.policy.duty import duty_state, on_duty_in
+from approvals.queries.policy.duty.on_call import duty_state, on_duty_in
 from tests.approvals.policy.test_calendars import BERLIN, at, calendar
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import PAST

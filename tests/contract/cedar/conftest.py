@@ -35,7 +35,7 @@ def key(server: Server) -> str:
 
 
 class Page:
-    """A node process with one page; what it shows is looked at after each act."""
+    """A node process with one page, whose display is read after each act."""
 
     def __init__(self, server: Server, key: str, thread: str, repaired: bool) -> None:
         command = ["node", "driver.mjs", server.address, key, "repaired" if repaired else "published"]
@@ -59,7 +59,7 @@ class Page:
         return list(self.seen["messages"][known:])
 
     def say(self, text: str, **given: Any) -> list[dict[str, Any]]:
-        """What the assistant answers."""
+        """Return the assistant's answers."""
         own, *answers = self.do("say", text=text, **given)
         assert (own["role"], own["content"]) == ("user", text)
         return answers

@@ -1,4 +1,4 @@
-"""cedar-os as it is published: what its chat shows, what its state says, and what its requests bring about."""
+"""The published cedar-os: its chat's display, its state, and the effects of its requests."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,27 +62,36 @@ def test_examples_in_several_languages_are_tabs(site):
     assert labels == ["Python", "JavaScript", "Shell", "Python", "JavaScript"]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("[gone](nowhere.md)", "page does not exist"),
-        ("[gone](architecture.md#nowhere)", "anchor does not exist"),
-        ("![gone](pictures/nowhere.png)", "does not exist"),
-        ("[gone](../examples/nowhere.py)", "does not exist"),
-        ('<img src="https://example.org/pixel.png">', "loads https://example.org/pixel.png"),
-    ],
-)
-def test_a_broken_page_fails_the_build(tmp_path, monkeypatch, text, problem):
-    real = builder.copy_pages
+@pytest.fixture
+def broken(tmp_path, monkeypatch) -> Callable[..., list[str]]:
+    """A function that builds the site with these texts on a page, and returns what is wrong."""
 
-    def copy_and_break(folder: Path) -> None:
-        real(folder)
-        page = folder / "pages" / "docs" / "quick-start.md"
-        page.write_text(f"{page.read_text()}\n{text}\n")
+    def build_with(*texts: str) -> list[str]:
+        copy_pages = builder.copy_pages
 
-    monkeypatch.setattr(builder, "copy_pages", copy_and_break)
-    (found,) = builder.build(tmp_path)
-    assert problem in found
+        def copy_and_break(folder: Path) -> None:
+            copy_pages(folder)
+            page = folder / "pages" / "docs" / "quick-start.md"
+            page.write_text("\n\n".join([page.read_text(), *texts]))
+
+        monkeypatch.setattr(builder, "copy_pages", copy_and_break)
+        return builder.build(tmp_path)
+
+    return build_with
+
+
+def test_the_generator_refuses_a_link_to_no_page_or_anchor(broken):
+    (found,) = broken("[gone](nowhere.md)", "[gone](architecture.md#nowhere)")
+    assert [words for words in ("page does not exist", "anchor does not exist", "2 issues") if words not in found] == []
+
+
+def test_a_page_that_lacks_a_file_or_loads_something_from_elsewhere_fails_the_build(broken):
+    pixel = '<img src="https://example.org/pixel.png">'
+    assert broken("![gone](pictures/nowhere.png)", "[gone](../examples/nowhere.py)", pixel) == [
+        "docs/quick-start/index.html: loads https://example.org/pixel.png",
+        "docs/quick-start/index.html: ../../examples/nowhere.py does not exist",
+        "docs/quick-start/index.html: ../pictures/nowhere.png does not exist",
+    ]
 
 
 def test_a_page_that_is_not_in_the_navigation_fails_the_build(tmp_path, monkeypatch):

@@ -30,7 +30,7 @@ def client(remote: Remote, tool: str) -> bool:
 
 
 def mcp(remote: Remote, tool: str) -> bool:
-    """`request_approval` of an MCP client, and `check_request` for as long as it says that nobody has decided."""
+    """Call `request_approval` as an MCP client, and `check_request` until it is decided."""
     found = call_tool(remote, "request_approval", action=tool, input={"amount": 120})
     if found["status"] == "pending":
         found = _ended(remote, found["request_id"])
@@ -48,12 +48,12 @@ def codex(remote: Remote, tool: str) -> bool:
 
 
 def check(remote: Remote, request: str) -> str:
-    """Who has decided a request, as `check_request` tells an MCP client once somebody has."""
+    """Return the decider of a request, from `check_request` of an MCP client."""
     return str(_ended(remote, request)["by"])
 
 
 def call_tool(remote: Remote, name: str, **arguments: Any) -> dict[str, Any]:
-    """Call a tool of the MCP endpoint; returns what its last message holds for programs."""
+    """Call a tool of the MCP endpoint; return the structured content of the result."""
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
     both = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
     connection = HTTPConnection("127.0.0.1", remote.server.port, timeout=PATIENCE)
@@ -67,7 +67,7 @@ def call_tool(remote: Remote, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _ended(remote: Remote, request: str) -> dict[str, Any]:
-    """What `check_request` tells about a request once it has ended."""
+    """Return the result of `check_request` once the request has ended."""
     while (found := call_tool(remote, "check_request", request_id=request))["status"] == "pending":
         continue
     return found

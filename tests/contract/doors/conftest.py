@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> It
 
 @pytest.fixture(scope="package")
 def owner_key(server: Server) -> str:
-    """A key of the demo's approver, who owns the chats of these tests."""
+    """A key of the demo's approver, the owner of the chats of these tests."""
     return server.key("approver", name="front end")
 
 

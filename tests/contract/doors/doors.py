@@ -18,12 +18,12 @@ from tests.support.machine import Remote
 from tests.support.processes.server import PATIENCE, Server
 from tests.support.root import ROOT
 
-#: Runs the command `pausepoint` as soon as it is told to.
+#: Runs the command `pausepoint` when told to.
 COMMAND = "import sys; from pausepoint.cli import main; sys.stdin.readline(); sys.exit(main(sys.argv[1:]))"
 
 
 class Pressed(NamedTuple):
-    """Whether this was the first decision, and what whoever decided was told."""
+    """Whether this was the first decision, and the decider named in the answer."""
 
     won: bool
     told: str
@@ -112,7 +112,7 @@ def ai_sdk(driver: Driver, server: Server, key: str, chat: Chat, verdict: str) -
 
 
 def cedar(opened: Page, run: str, verdict: str) -> Door:
-    """Cedar's resume callback; the last message says what came of it."""
+    """Cedar's resume callback; the last message tells the result."""
     opened.do("reload")
 
     def press() -> Pressed:

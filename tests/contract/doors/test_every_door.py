@@ -51,7 +51,7 @@ def pressed_at_once(all_doors: list[doors.Door]) -> list[Pressed]:
 
 
 def waiting(reader: Remote, request: str, pool: ThreadPoolExecutor) -> list[Future[str]]:
-    """Programs that wait for the decision, each in its own way; what each is told is who decided."""
+    """Programs that wait for the decision, each in its own way; each gets the decider's name."""
     rest = pool.submit(lambda: reader.send("GET", f"/requests/{request}?wait=60").body["decision"]["by"])
     client = pool.submit(lambda: Desk(reader.server.address, reader.key).wait(request).by)
     mcp = pool.submit(lambda: askers.check(reader, request))

@@ -23,7 +23,7 @@ SOON = 120
 
 
 class Agent:
-    """One of the example programs, with a key of somebody who may ask."""
+    """One of the example programs, with a key of a requester."""
 
     def __init__(self, server: Server, folder: Path, *command: object) -> None:
         self.reader = Remote(server, "requester", ("ask", "read"))

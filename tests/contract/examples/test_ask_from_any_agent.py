@@ -1,4 +1,4 @@
-"""The how-to for agents elsewhere: every command in it is run as it stands, against a real server."""
+"""The how-to for agents elsewhere: every command in it is run verbatim, against a real server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMANDS = [
 
 
 def run(part: str, **variables: str) -> str:
-    """The one command of the guide whose address holds `part`, run by a shell; what it prints."""
+    """Run the one command of the guide with `part` in its URL in a shell; return its output."""
     (command,) = [each for each in COMMANDS if part in each]
     ended = subprocess.run(
         ["sh", "-c", command], env=os.environ | variables, capture_output=True, text=True, timeout=120

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from django.db import connection
 
-from tests.support.processes.postgres import started
+from tests.support.processes.shared import cluster
 from tests.support.root import ROOT
 
 
 def own_database(folder: Path) -> dict[str, str]:
-    """Not the one that these tests run on, which is in use: Django's test runner makes one beside the one it is told."""
+    """A database other than that of these tests, which is in use: Django's test runner makes its own next to it."""
     if connection.vendor == "postgresql":
-        return {"DATABASE_URL": started().url("bakery")}
+        return {"DATABASE_URL": cluster().url("bakery")}
     return {"TEST_DATABASE": str(folder / "bakery.sqlite3")}
 
 

@@ -1,4 +1,4 @@
-"""What the documentation tells you to type works as it stands, in a fresh clone and a shell that knows nothing of Pausepoint.
+"""The commands in the documentation work verbatim, in a fresh clone and a shell without settings for Pausepoint.
 
 Every shell block of every page is run, in the order of its page, or is listed here with the reason why it is not.
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from approvals.access.keys import KEY
+from approvals.access.callers import KEY
 from tests.support.machine import Remote
 from tests.support.processes.clone import Clone
 from tests.support.processes.ports import free_port
@@ -34,7 +34,7 @@ INSTALLED = {
 }
 #: Pages that install the Python client, which is in the clone.
 CLIENTS = {"docs/tutorial.md"}
-#: Commands that run until they are stopped, and what they print when they work.
+#: Commands that run until they are stopped, and their output when they work.
 ENDLESS = {"manage.py serve": "Pausepoint is listening on", "curl -N": ": connected"}
 
 DEMO = "every command here runs beside the server that it starts"
@@ -96,7 +96,7 @@ NOT_RUN = {
 }
 
 
-#: What a colleague decides while the commands of a page wait, by title and kind.
+#: A colleague's decisions while the commands of a page wait, by title and kind.
 ANSWERS: dict[str, dict[str, Any]] = {
     "approval": {"verdict": "approve"},
     "question": {"verdict": "respond", "answer": "blue"},
@@ -120,7 +120,7 @@ class Block(NamedTuple):
 
     @property
     def endless(self) -> str:
-        """What it prints when it works, if it runs until it is stopped."""
+        """The output of a working command that runs until it is stopped."""
         return next((words for command, words in ENDLESS.items() if command in self.commands), "")
 
 
@@ -131,7 +131,7 @@ def guides() -> list[Path]:
 
 
 def typed(language: str, text: str) -> str:
-    """What is typed of a block: of a console, the lines behind a prompt."""
+    """The commands of a block: for a console, the lines after a prompt."""
     if language != "console":
         return text
     return "\n".join(line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ "))
@@ -153,7 +153,7 @@ PAGES = sorted({block.page for block in BLOCKS if not block.not_run})
 class Demo(NamedTuple):
     clone: Clone
     port: int
-    #: What `make demo` printed until it served.
+    #: The output of `make demo` until it served.
     printed: str
 
     @property
@@ -167,7 +167,7 @@ class Demo(NamedTuple):
 
 @pytest.fixture(scope="module")
 def demo(real_processes, tmp_path_factory) -> Iterator[Demo]:  # noqa: F811 - the fixture that is imported
-    """`make demo PORT=...` in a fresh clone, with somebody who answers what is asked there."""
+    """`make demo PORT=...` in a fresh clone, with a person who answers the requests there."""
     for program in ("make", "curl"):
         if shutil.which(program) is None:
             missing(f"no {program}", f"apt-get install {program}")
@@ -240,7 +240,7 @@ def test_the_command_that_the_demo_prints_asks_a_question_in_the_inbox(demo):
     assert (asked["status"], asked["title"]) == ("pending", "Which size?")
     assert asked["id"] in {request["id"] for request in listed["items"]}
     assert DOCUMENTED not in demo.printed
-    assert f"{demo.address}/requests/" in demo.printed
+    assert f"It appears in the Inbox of requester and of approver: {demo.address}/\n" in demo.printed
 
 
 @pytest.mark.server

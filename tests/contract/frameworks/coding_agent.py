@@ -45,7 +45,7 @@ class CodingAgent:
         }
 
     def connect(self, *arguments: str, address: str = "") -> str:
-        """Run `pausepoint connect` in the project; what it says."""
+        """Run `pausepoint connect` in the project; return its output."""
         where = ["--url", address] if address else []
         command = [str(self.bin / "bin" / "pausepoint"), *where, "connect", "--yes", "--no-test", *arguments]
         return subprocess.run(
@@ -60,7 +60,7 @@ class CodingAgent:
         return self.program
 
     def ended(self) -> str:
-        """What the agent has said, once it is done."""
+        """Return the agent's output, once it is done."""
         out, errors = self.program.communicate(timeout=SOON)
         assert self.program.returncode == 0, (out[-2000:], errors[-4000:])
         return out
@@ -92,7 +92,7 @@ class CodingAgent:
         assert reply.status == 200, reply
 
     def result(self, request: dict[str, Any]) -> dict[str, Any]:
-        """What is recorded of an approved call, once it is."""
+        """Return the recorded result of an approved call, once there is one."""
 
         def found() -> list[str]:
             return self.auditor.send("GET", f"/audit?event=tool.result&request={request['id']}").body.splitlines()
@@ -112,7 +112,7 @@ class CodingAgent:
         return len(self.made())
 
     def late(self) -> int:
-        """What somebody gets who approves the only request when it has expired."""
+        """Return the answer on approving the only request after its expiry."""
         (expired,) = self.made(status="expired")
         return self.approver.send("POST", f"/requests/{expired['id']}/decision", {"verdict": "approve"}).status
 

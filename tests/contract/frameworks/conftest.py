@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import os
+import socket
 import subprocess
+import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +17,67 @@ import pytest
 
 from tests.contract.frameworks import environments
 from tests.support.machine import Remote, Reply
+from tests.support.processes import starting
 from tests.support.processes.server import Server, until
 from tests.support.services import missing
 
 HERE = Path(__file__).parent
+SHARED = str(HERE / "shared")
 SOON = 120
+#: What the programs of a framework import, where that takes long: seconds of CPU for each of them. They are forked from a process
+#: that has imported it already. None of these starts a thread.
+LIBRARIES = {
+    "langchain": ("langchain.agents", "langgraph.checkpoint.sqlite.aio", "langgraph.prebuilt"),
+    "llamaindex": ("workflows", "workflows.events"),
+    "openai_agents": ("agents", "agents.testing"),
+    "pydantic_ai": ("pydantic_ai", "pydantic_ai.models.function", "pydantic_ai.toolsets"),
+}
+
+
+class Program:
+    """A program that was forked, and what it writes: the part of `subprocess.Popen` that these tests use."""
+
+    def __init__(self, name: str, words: Sequence[str], env: Mapping[str, str]) -> None:
+        self._out = tempfile.TemporaryFile()  # noqa: SIM115 - `communicate` closes it
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        folder = Path(words[0]).parent
+        self._process = starting.start(
+            words, env=env, folder=folder, stdout=self._out, stderr=self._errors, forker=forker(name)
+        )
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.returncode
+
+    def poll(self) -> int | None:
+        return self._process.poll()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Return what it has written to each, once it has ended."""
+        self._process.wait(timeout)
+        with self._out as out, self._errors as errors:
+            out.seek(0)
+            errors.seek(0)
+            return out.read().decode(), errors.read().decode()
+
+
+Started = Program | subprocess.Popen[str]
+
+
+@functools.cache
+def forker(name: str) -> socket.socket:
+    """What forks the programs of a framework, for this test process."""
+    return starting.forks_after(str(environments.python(name)), *LIBRARIES[name], PYTHONPATH=SHARED)
 
 
 class Agent:
     """A program in the environment of a framework, with a key of the demo's requester; the demo's approver answers it."""
 
     def __init__(self, server: Server, name: str) -> None:
+        self.name = name
         self.asker, self.approver, self.auditor = people(server)
         self.thread = uuid.uuid4().hex
         # Also the model's ids: those of a real model are unique.
@@ -34,12 +86,15 @@ class Agent:
             "PAUSEPOINT_URL": server.address,
             "PAUSEPOINT_KEY": self.asker.key,
             # Not the folder above it, whose packages have the names of the frameworks.
-            "PYTHONPATH": str(HERE / "shared"),
+            "PYTHONPATH": SHARED,
         }
 
-    def start(self) -> subprocess.Popen[str]:
-        pipe = subprocess.PIPE
-        self.program = subprocess.Popen(self.command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
+    def start(self) -> Started:
+        if self.name in LIBRARIES and self.command[0].endswith("python"):
+            self.program: Started = Program(self.name, self.command[1:], self.environment)
+        else:
+            pipe = subprocess.PIPE
+            self.program = subprocess.Popen(self.command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
         return self.program
 
     def every_waiting(self) -> list[dict[str, Any]]:
@@ -98,7 +153,7 @@ class Agent:
         until(lambda: "resume.lost" in self.resumes(request), "its lease is lost", SOON)
 
     def resumes(self, request: dict[str, Any]) -> list[str]:
-        """The events in the audit log of who has resumed a request."""
+        """Return the audit events of a request's resumption."""
         lines = self.auditor.send("GET", f"/audit?request={request['id']}").body.splitlines()
         events = [json.loads(line)["event"] for line in lines]
         return [event for event in events if event.startswith("resume.")]
@@ -107,7 +162,7 @@ class Agent:
         return self.approver.send("GET", f"/requests/{request['id']}").body
 
     def result(self, request: dict[str, Any]) -> Any:
-        """What the audit log says that an approved call has returned."""
+        """Return the result of an approved call from the audit log."""
         return self.results(request)[0]["output"]
 
     def failure(self, request: dict[str, Any]) -> str:
@@ -116,7 +171,7 @@ class Agent:
         return str(self.whole(request)["result"]["error"])
 
     def results(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        """What was recorded for an approved call: one result, however often its agent was started."""
+        """Return the recorded result of an approved call: just one, however often its agent was started."""
         lines = self.auditor.send("GET", f"/audit?event=tool.result&request={request['id']}").body.splitlines()
         found = [json.loads(line)["data"] for line in lines]
         assert len(found) == 1, found
@@ -125,7 +180,7 @@ class Agent:
 
 @functools.cache
 def people(server: Server) -> tuple[Remote, Remote, Remote]:
-    """Somebody who asks, one who decides and one who reads the audit log."""
+    """A requester, a decider and a reader of the audit log."""
     return (
         Remote(server, "requester", ("ask", "read")),
         Remote(server, "approver", ("decide", "read")),
@@ -133,8 +188,8 @@ def people(server: Server) -> tuple[Remote, Remote, Remote]:
     )
 
 
-def told(program: subprocess.Popen[str]) -> dict[str, Any]:
-    """What the program has told, among what its framework prints."""
+def told(program: Started) -> dict[str, Any]:
+    """Return the program's own lines from the output of its framework."""
     out, errors = program.communicate(timeout=SOON)
     assert program.returncode == 0, errors[-4000:]
     (line,) = (line for line in out.splitlines() if line.startswith("TOLD "))

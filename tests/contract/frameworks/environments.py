@@ -3,7 +3,7 @@
     python -m tests.contract.frameworks.environments langchain
 
 makes one in .venv-contract/langchain, with the packages of tests/contract/frameworks/langchain/requirements.txt and the client
-of clients/python with its extra for the framework, as built: what `pip install "pausepoint[langchain]"` would install. Packages
+of clients/python with its extra for the framework, as built, like `pip install "pausepoint[langchain]"`. Packages
 of a package.json beside it come from npm. With LOWEST in its environment, it makes one in .venv-contract/langchain-lowest, with
 the oldest version that the extra allows; the tests use that one then.
 """

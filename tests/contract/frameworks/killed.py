@@ -10,12 +10,12 @@ from tests.contract.frameworks.conftest import SOON, Agent, told
 from tests.support.processes.server import until
 
 REFUND = {"order": "4711", "amount": 250}
-#: Where `refund` hangs when its process is killed, and what people answer if they are asked whether it may run again.
+#: Where `refund` hangs when its process is killed, and the people's answer if asked whether it may run again.
 MOMENTS = {"before the effect": "approve", "after the effect": "reject"}
 
 
 class Effects:
-    """What has run, in whatever process, and the moments in which one was about to be killed."""
+    """The calls that have run, in any process, and the moments before a kill."""
 
     def __init__(self, agent: Agent, folder: Path) -> None:
         self.file = folder / "effects"
@@ -81,7 +81,7 @@ def check_killed(agent: Agent, folder: Path, moment: str, *, at_once: bool = Tru
 
 def check_partial(agent: Agent, folder: Path) -> None:
     """Approve one call of several of an agent that goes on when all are decided, and kill it meanwhile; start it again and
-    reject the others. What was approved runs once, and not before.
+    reject the others. The approved call runs once, and not before.
     """
     effects = Effects(agent, folder)
     program = agent.start()
@@ -101,7 +101,7 @@ def reject_all(agent: Agent) -> None:
 
 
 def reject_to_the_end(agent: Agent) -> None:
-    """Reject whatever the agent asks, until it has ended."""
+    """Reject all requests of the agent, until it has ended."""
 
     def has_ended() -> bool:
         reject_all(agent)

@@ -12,7 +12,7 @@ from pausepoint.connect.projects import PYTHON
 from tests.contract.frameworks import environments
 from tests.support.services import missing
 
-#: Imports what the lines import and calls what they call. `await` only needs the arguments to fit.
+#: Makes the imports and the calls of the lines. `await` only needs the arguments to fit.
 PROGRAM = """
 import inspect, json, re, sys
 *imports, line = json.loads(sys.argv[1])

@@ -67,7 +67,7 @@ class Stored:
         program.communicate()
 
     def ran(self) -> list[str]:
-        """What has run, in whatever process."""
+        """Return the calls that have run, in any process."""
         file = self.folder / "ran"
         return file.read_text().splitlines() if file.exists() else []
 

@@ -69,7 +69,7 @@ def install(packages: Path, to: Path) -> Path:
 
 
 def with_page(installed: Path, name: str, page: Path, blocks: slice = slice(None)) -> Path:
-    """A program of this folder with blocks of JavaScript of a page, as they stand there, beside what it imports."""
+    """A program of this folder with verbatim blocks of JavaScript of a page, next to its imports."""
     code = re.findall(r"^```js\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)[blocks]
     program = installed / f"{name}.mjs"
     # From the last block to the first: a page shows the call of the agent first, and tools that it may have after that.

@@ -7,7 +7,7 @@ import pytest
 from tests.contract.frameworks.conftest import SOON, told
 
 pytestmark = pytest.mark.server
-#: 6 is what npm installs on Node 20; 7 is the newest, and the older ones are the first of theirs.
+#: npm installs 6 on Node 20; 7 is the newest, and the older ones are the first of theirs.
 VERSIONS = ("5", "6", "7")
 CHANGE = 'A person changed the input of this call to {"order":"4711","amount":99}.'
 
@@ -21,7 +21,7 @@ def text(value: str) -> dict[str, str]:
 
 
 def unprefixed(read: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """What the model has read; version 7 puts the name of an error before its message."""
+    """The model's input; version 7 puts the name of an error before its message."""
     return {name: output | {"value": output["value"].removeprefix("NotApproved: ")} for name, output in read.items()}
 
 
@@ -48,7 +48,7 @@ def test_gated_tools_run_what_was_approved_once_and_the_model_is_told_of_changes
         },
     )
     assert agent.result(waiting["refund"]) == "refunded 99"
-    # Started again after its end, it finds the result, and asks nobody.
+    # Started again after its end, it finds the result, and makes no request.
     again = told(agent.start())
     assert (again["ran"], again["read"]) == ([], found["read"])
 
@@ -170,7 +170,7 @@ def test_a_workflow_agent_never_asks_a_tool_approval_so_it_is_refused_and_gated_
     process = agent.start()
     agent.decide(agent.waiting(1)["refund"], "reject", comment="Not on a Friday")
     found = told(process)
-    # What the agent is given as toolApproval: it runs the tool all the same.
+    # As the agent's toolApproval: it runs the tool all the same.
     assert (found["asked"], found["ran"]) == (0, [["4711", 99]])
     assert found["refused"].startswith("The Workflow SDK is loaded here, and WorkflowAgent of @ai-sdk/workflow has no")
     assert found["read"]["value"] == "NotApproved: A person declined this call: Not on a Friday. Do not repeat it."

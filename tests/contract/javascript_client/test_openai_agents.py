@@ -91,7 +91,7 @@ def test_a_streamed_run_waits_for_decisions_and_failed_tools_are_recorded_as_fai
     }
 
 
-#: What people are shown of each kind of call, in the order in which the program asks.
+#: The displayed text of each kind of call, in the order of the program's requests.
 SHOWN = [
     ("shell", {"commands": ["ls", "-a"], "timeoutMs": 50}),
     ("apply_patch", {"type": "update_file", "path": "a.txt", "diff": "+b"}),
@@ -104,7 +104,7 @@ RAN = ["ls -a", "update a.txt +b", "delete a.txt", "wait", "refund 4711 250"]
 
 
 def decide_all(agent, folder, verdict):
-    """Decide all requests of the program, each as it was shown; return them, and what the program has told."""
+    """Decide all requests of the program, each as displayed; return them, and the program's lines."""
     agent.command.append(str(folder))
     process, decided = agent.start(), []
     for tool, wanted in SHOWN:

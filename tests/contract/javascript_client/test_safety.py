@@ -1,4 +1,4 @@
-"""What agents cannot be made to run: by a kill between an answer and its effect, or by a condition that changes."""
+"""Agents can't be made to run a call: by a kill between an answer and its effect, or by a condition that changes."""
 
 from __future__ import annotations
 

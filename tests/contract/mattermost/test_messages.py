@@ -1,4 +1,4 @@
-"""Messages of a channel, shown by what shows them in Mattermost: a title is text, and the only link leads to its request."""
+"""Messages of a channel, rendered with Mattermost's own code: a title is text, and the only link leads to its request."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _public(settings):
 
 
 def shown(messages: list[str]) -> list[dict[str, Element]]:
-    """What apps and pages show of each message."""
+    """Return the display of each message in apps and pages."""
     install_packages(HERE)
     command = ["node", "render.mjs"]
     ran = subprocess.run(command, cwd=HERE, input=json.dumps(messages), capture_output=True, text=True, check=True)
@@ -67,7 +67,7 @@ def text_of(*requests: ApprovalRequest) -> str:
 
 
 def written(message: str) -> str:
-    """What is to be read of a message: of its links, the texts."""
+    """Return the visible text of a message: for links, their texts."""
     return html.unescape(re.sub(r"<[^|>]+\|([^>]+)>", r"\1", message))
 
 

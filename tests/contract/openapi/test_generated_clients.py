@@ -20,7 +20,7 @@ from tests.support.root import ROOT
 from tests.support.services import find_npm, install_packages, missing, real_processes  # noqa: F401 - a fixture
 
 HERE = Path(__file__).parent
-#: What generates the Python client, in an environment of its own.
+#: The generator of the Python client, in an environment of its own.
 PYTHON, GENERATOR = ROOT / ".venv-contract" / "openapi", "openapi-python-client==0.29.1"
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]

@@ -1,4 +1,4 @@
-"""What builds both packages, and installs the one for JavaScript in a folder."""
+"""Build both packages, and install the one for JavaScript in a folder."""
 
 from __future__ import annotations
 

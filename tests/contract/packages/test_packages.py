@@ -31,7 +31,7 @@ GENEROUS = 600
 
 
 def first_code(page: Path) -> str:
-    """The first code of a README, as it stands there."""
+    """Return the first code of a README, verbatim."""
     return re.split(r"^```\w*\n", page.read_text(), flags=re.MULTILINE)[1]
 
 
@@ -50,7 +50,7 @@ class Built(NamedTuple):
 
 @pytest.fixture(scope="module")
 def built(real_processes: None) -> Built:  # noqa: F811
-    """What the commands of the release page have built; those that publish are in blocks of another language, `console`."""
+    """Run the build commands of the release page; those that publish are in blocks of another language, `console`."""
     find_npm()
     page = (ROOT / "docs" / "how-to" / "release.md").read_text()
     commands = "".join(re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
@@ -60,7 +60,7 @@ def built(real_processes: None) -> Built:  # noqa: F811
 
 
 def decided(server: Server, command: list[str], folder: Path) -> str:
-    """Run a program that asks once; a person approves it. What the program prints."""
+    """Run a program that asks once, approve its request, and return its output."""
     # Keys of its own: both programs use the same id of a call.
     asker, approver = Remote(server, "requester", ("ask", "read")), Remote(server, "approver", ("decide", "read"))
     environment = os.environ | {"PAUSEPOINT_URL": server.address, "PAUSEPOINT_KEY": asker.key}

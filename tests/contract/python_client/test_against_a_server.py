@@ -1,4 +1,4 @@
-"""The Python client and a real server: one request however often it is sent, and the answer whatever dies meanwhile."""
+"""The Python client and a real server: one request for any number of calls, and the answer even if a process dies meanwhile."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def decider(server):
 
 
 def in_a_thread(work: Callable[[], Any]) -> Callable[[], Any]:
-    """Begin `work`; what is given back waits for its result."""
+    """Begin `work`; return a function that waits for its result."""
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
     thread.start()

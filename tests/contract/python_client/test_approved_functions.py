@@ -1,4 +1,4 @@
-"""`@desk.approve("refund")` and a real server: a function runs once, with what a person has approved."""
+"""`@desk.approve("refund")` and a real server: a function runs once, with the approved input."""
 
 from __future__ import annotations
 

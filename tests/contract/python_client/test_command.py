@@ -51,7 +51,7 @@ def heed_interrupts() -> None:
 
 
 def ended(program: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """The exit code, and what was written to stdout and stderr."""
+    """Return the exit code, stdout and stderr."""
     out, errors = program.communicate(timeout=SOON)
     return program.returncode, out.strip(), errors.strip()
 
@@ -218,7 +218,7 @@ def test_what_an_agent_has_written_is_one_line_that_no_terminal_obeys(asker, dec
     label = "no\x1b[1A\u2066"
     _, question, _ = run(asker, "ask", "Which?", "--option", label, "--option", "us", "--no-wait")
     assert run(decider, "answer", question, label) == (0, "Which?: no⟨U+001B⟩[1A⟨U+2066⟩", "")
-    # What a program reads is not changed.
+    # A program's output is unchanged.
     assert run(asker, "wait", question) == (0, label, "")
     _, approval, _ = run(asker, "ask", evil, "--tool", "pay", "--no-wait")
     code, out, _ = run(decider, "reject", approval, "--comment", evil)

@@ -55,7 +55,7 @@ def test_a_version_that_runs_calls_unasked_is_refused(project, capsys, agent, sa
     install(project, agent.removesuffix("-code"), says, ends)
     code, file = connect(project, agent=agent), settings_of(agent, project)
     assert (code, refused in capsys.readouterr().err, file.exists()) == (CANNOT if refused else 0, True, not refused)
-    # What is there can be removed with every version.
+    # Existing settings can be removed with every version.
     assert connect(project, "--remove", agent=agent) == 0
 
 

@@ -1,4 +1,4 @@
-"""A call at whose deadline the policy stops the run: the client says so, and does not go on as with a no."""
+"""A call at a deadline at which the policy stops the run: the client reports that, and does not go on as after a no."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def expired(**decision: Any) -> Outcome:
 
 
 def raised(outcome: Outcome) -> NotApproved:
-    """Return what running a call of this outcome raises, which is the same on a loop."""
+    """Return the error of running a call with this outcome, which is the same on a loop."""
     desk, ruling = Desk("http://desk.invalid", "pp_x"), gate.Ruling(outcome, question=False)
     with pytest.raises(NotApproved) as error:
         gate.run(desk, ruling, lambda: pytest.fail("It ran."))

@@ -50,7 +50,7 @@ def started(address: str, key: str, *arguments: str, agent: str = "claude-code")
 
 
 def ended(hook: subprocess.Popen[str], body: str = "") -> tuple[int, str, str]:
-    """The exit code, and what was written to stdout and stderr."""
+    """Return the exit code, stdout and stderr."""
     out, errors = hook.communicate(body or None, timeout=SOON)
     return hook.returncode, out.strip(), errors.strip()
 

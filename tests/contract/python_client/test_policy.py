@@ -127,7 +127,7 @@ def test_a_shell_is_told_that_the_run_has_to_stop(server, agent):
 def test_votes_from_a_shell_say_how_far_it_is_and_a_delegate_votes(server, agent, deciders, away):
     title = f"Pay, {uuid.uuid4()}?"
     request = agent.ask(title=title, tool_name=ruled_tool(server, TWO))["id"]
-    # The administrator sits in both groups now: their own seat, and that of who is away.
+    # The administrator sits in both groups now: their own seat, and that of an absent person.
     told = run(deciders[1], "approve", request)
     assert told == (0, f"{title}: pending, your vote is counted: 1 of 2, approver missing", "")
     policies.send_back(server)

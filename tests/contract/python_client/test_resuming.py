@@ -1,4 +1,4 @@
-"""The Python client and a real server: a run is resumed by one process, and the how-to page does what it says."""
+"""The Python client and a real server: a run is resumed by one process, and the code of the how-to page works."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def cache_at(url: str) -> patient.FallbackCache:
 
 
 def one_round(cache: patient.FallbackCache, key: str) -> list[object]:
-    """What allauth does with it."""
+    """Use it like allauth."""
     return [cache.add(key, True, timeout=10), cache.add(key, True, timeout=10), cache.get(key), cache.delete(key)]
 
 

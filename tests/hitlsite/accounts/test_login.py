@@ -15,7 +15,7 @@ from tests.support.markup import parse
 
 pytestmark = pytest.mark.django_db
 
-#: Names of allauth's addresses for what this site does not have.
+#: Names of allauth's URLs for features that this site lacks.
 ELSEWHERE = ["signup", "email", "confirm_email", "set_password", "request_login_code", "inactive"]
 
 

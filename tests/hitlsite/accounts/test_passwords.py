@@ -142,7 +142,7 @@ def test_a_link_comes_by_mail_and_sets_a_new_password_once():
     assert (message.subject, message.to) == ("[Pausepoint] Set a new password", ["alice@example.org"])
     assert "for your account alice." in message.body
     client, page = follow(link)
-    assert link not in page.request["PATH_INFO"]  # nor in the Referer of what the page loads
+    assert link not in page.request["PATH_INFO"]  # nor in the Referer of the page's resources
     done = client.post(page.request["PATH_INFO"], {"password1": NEW, "password2": NEW}, follow=True)
     assert (done.redirect_chain, notes(done)) == ([("/login/", 302)], [NOTE])
     assert last_event() == ("password.reset", "alice", {"address": "127.0.0.1"})

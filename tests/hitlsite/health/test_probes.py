@@ -25,7 +25,7 @@ LOCAL = ("127.0.0.1", 50000)
 
 
 class Unreachable(Exception):
-    """What a database says that is away, with what nobody is to read."""
+    """The error of an unreachable database, with confidential text."""
 
 
 async def nothing_else(scope, receive, send):
@@ -176,7 +176,7 @@ async def test_a_late_message_of_an_earlier_check_is_ignored(monkeypatch):
     assert await readiness.check_channel_layer(probe, 30) == []
     await layer.send(probe._channel, {"type": "echo", "nonce": "of yesterday"})
     assert await readiness.check_channel_layer(probe, 30) == []
-    # No channel is left behind, however often somebody looks.
+    # No channel is left behind, after any number of probes.
     assert [name for name in layer.channels if name != probe._channel] == []
 
 
@@ -209,7 +209,7 @@ def test_without_a_live_worker_the_process_is_not_ready_if_workers_run_turns(mon
 @pytest.mark.django_db
 def test_readiness_costs_six_queries_at_most(django_assert_max_num_queries, monkeypatch):
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
-    # Whether the table of migrations is there, what is in it, whether the triggers are on, the tables, the triggers, and
+    # Whether the table of migrations is there, its rows, whether the triggers are on, the tables, the triggers, and
     # the workers.
     with django_assert_max_num_queries(6):
         readiness.find_problems()

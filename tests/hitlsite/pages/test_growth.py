@@ -35,7 +35,7 @@ def cost(work: Callable[[], int]) -> int:
 
 @pytest.fixture(params=[0, 1])
 def reads(request) -> dict[str, Callable[[], int]]:
-    """Return a read of each page and each REST call of a decider, and of the lists of someone who sees only their own.
+    """Return a read of each page and each REST call of a decider, and of the lists of a person who sees only their own.
 
     Each test is given one half of them.
     """
@@ -72,7 +72,7 @@ def reads(request) -> dict[str, Callable[[], int]]:
     found |= {f"call {path}": lambda path=path: machine.get(path).status for path in calls}
     found = dict(list(found.items())[request.param :: 2])
     for name, read in found.items():
-        # The first time also counts what is written once, such as the last use of a key.
+        # The first time also counts single writes, such as the last use of a key.
         assert read() == 200, name
     return found
 

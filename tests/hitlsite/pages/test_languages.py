@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from approvals.live.batching import BatchCache
 from approvals.models import Preferences
 from approvals.pages.consumers import _rendered
-from approvals.queries.languages import languages_of
+from approvals.queries.preferences import languages_of
 from tests.support.desk.carrying import carry, tell, with_address
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, bob

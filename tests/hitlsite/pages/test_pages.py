@@ -1,4 +1,4 @@
-"""Who may see each page, who is sent to the log-in, and for whom a page does not exist."""
+"""The readers of each page; all others are sent to the log-in or get a 404."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tests.support.people import alice, bob, make_person
 pytestmark = pytest.mark.django_db
 
 FEW, MANY = 2, 20
-#: The session, the user, their preferences, and what the user may do, of their own and through groups.
+#: The session, the user, their preferences, and their permissions, own and through groups.
 SIGNED_IN = 5
 #: A push reads of the preferences the language and the time zone.
 PUSHED = SIGNED_IN
@@ -158,8 +158,9 @@ def test_a_request_costs_the_same_for_any_number_of_earlier_decisions(rows):
         decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
     said = [{"role": "user", "text": "Please."}]
     made = make_request(owner, tool_name="refund", said_before=said)
-    assert of_page(decider, made.get_absolute_url()) <= SIGNED_IN + 9
-    assert of_page(owner, made.get_absolute_url()) <= SIGNED_IN + 6
+    # One reads the few that are shown, of those that are counted.
+    assert of_page(decider, made.get_absolute_url()) <= SIGNED_IN + 10
+    assert of_page(owner, made.get_absolute_url()) <= SIGNED_IN + 7
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])

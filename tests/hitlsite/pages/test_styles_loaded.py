@@ -1,4 +1,4 @@
-"""What a page shows has its style: no page uses a class that only a stylesheet of other pages knows."""
+"""Every element of a page has its style: no page uses a class that only a stylesheet of other pages knows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 ADDRESSES = (
     "/", "/workflows/", "/insights/", "/audit/", "/audit/evidence/", "/chats/", "/chats/usage/", "/settings/",
-    "/settings/absence/", "/settings/attention/", "/settings/checks/", "/settings/connect/", "/settings/display/",
+    "/settings/absence/", "/settings/attention/", "/settings/connect/", "/settings/display/",
     "/settings/grants/", "/settings/keys/", "/settings/notifications/", "/settings/people/", "/settings/policy/",
     "/settings/policy/change/", "/settings/rules/", "/settings/scopes/", "/settings/sessions/", "/settings/system/",
     "/settings/tools/", "/settings/webhooks/",

@@ -12,7 +12,7 @@ import pytest
 from tests.support.sources import APPS, dotted, parsed, sources
 
 MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
-#: What people read beside refusals: errors of forms, commands, models and deliveries, checks, and lines of commands.
+#: Texts for people besides refusals: errors of forms, commands, models and deliveries, checks, and lines of commands.
 #: Settings are read before there is any translation, and errors of programmers are for programmers.
 SHOWN = {
     "ArgumentTypeError", "BackupFailed", "BadRequest", "CommandError", "Error", "NoSecret", "NoTarget", "NotCanonical",
@@ -44,7 +44,7 @@ def refusals() -> set[str]:
 
 
 def texts(node: ast.AST) -> Iterator[str]:
-    """The unmarked texts in the arguments of a call; names of fields and what is compared are none."""
+    """The unmarked texts in the arguments of a call; names of fields and compared values don't count."""
     match node:
         case ast.Call() if name_of(node) in MARKS:
             return
@@ -63,7 +63,7 @@ def texts(node: ast.AST) -> Iterator[str]:
 
 
 def bare_texts(tree: ast.AST, shown: set[str]) -> list[str]:
-    """The texts of what is shown to people that are not marked for translation."""
+    """Texts shown to people that are not marked for translation."""
     nodes = list(ast.walk(tree))
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name in shown]
     own = {id(call) for node in classes for call in ast.walk(node) if isinstance(call, ast.Call)}
@@ -81,7 +81,7 @@ def bare_texts(tree: ast.AST, shown: set[str]) -> list[str]:
 
 
 def marked(tree: ast.AST) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
-    """Each marked text, and what stands in the place of its words."""
+    """Yield each call that marks a text, with its arguments that are texts."""
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and name_of(call) in MARKS:
             yield call, call.args[:2] if name_of(call).startswith("n") else call.args[:1]

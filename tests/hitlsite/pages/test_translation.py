@@ -1,4 +1,4 @@
-"""Every text that a template shows can be translated: it stands in `translate` or `blocktranslate`."""
+"""Every text that a template shows can be translated: it is in `translate` or `blocktranslate`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEMPLATES = ROOT / "templates"
 NAMES = {"Pausepoint", "JSON", "CSV", "JSONL", "API", "OpenAPI 3.1", "p95", "SHA-256"}
 #: Attributes whose text people read or hear.
 READ = {"title", "alt", "placeholder", "aria-label", "aria-description", "aria-valuetext", "hx-confirm", "label"}
-#: What stands in these is written by machines for machines.
+#: Content of these is for machines.
 CODE = {"code", "kbd", "pre", "script", "style"}
 TRANSLATED = re.compile(
     r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{%\s*comment\b.*?{%\s*endcomment\s*%}|{#.*?#}|{%.*?%}|{{.*?}}",
@@ -52,7 +52,7 @@ class Texts(HTMLParser):
 
 def bare_texts(template: str) -> list[str]:
     texts = Texts()
-    # A blank where a tag was: two words would become one that nobody has written.
+    # A blank in place of a tag, lest two words become one.
     plain = TRANSLATED.sub(" ", template)
     # A template without any element holds the attributes of one.
     texts.feed(plain if "<" in plain else f"<p {plain}></p>")

@@ -1,4 +1,4 @@
-"""WebSockets of live pages: who may open one, what each person is pushed, and what nobody is."""
+"""WebSockets of live pages: the right to open one, each person's pushes, and no others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 #: Pages of other programs on the same host, which the browser sends our cookie along for.
 OTHER_PORTS = ("http://localhost:9000", "https://localhost")
-#: A push is rung and rendered at once; whatever has not come by now does not come.
+#: A push is rung and rendered at once; a push missing after this time won't come.
 QUIET = 0.3
 
 

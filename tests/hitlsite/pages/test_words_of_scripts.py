@@ -15,7 +15,7 @@ CALL = re.compile(r'\bn?gettext\((?:"[^"]*"(?:,\s*)?)+')
 TEXT = re.compile(r'"([^"\n]*)"|`([^`]*)`')
 #: A sentence, or one word as a page shows it; names of events, keys and classes are written otherwise.
 SHOWN = re.compile(r"[A-Z0-9$][^\s.#\[\]>=]* [^.#\[\]>=]*[a-z]|(?:[A-Z][a-z]+|just now)[….]?")
-#: Names of keys and of what a browser has, which nobody reads.
+#: Names of keys and of the browser's own objects, which no one reads.
 NAMES = {"Enter", "Escape", "Notification", "Slash", "Tab"}
 
 

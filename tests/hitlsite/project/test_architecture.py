@@ -7,13 +7,14 @@ import functools
 import re
 from pathlib import Path
 
+from hitlsite.checks import LATE
 from tests.support.root import ROOT
 from tests.support.sources import APPS, dotted, functions, parsed, sources
 
 #: The rooms of each app, lowest first. A module imports from its own line and from lines above it.
 ROOMS = {
     "approvals": """
-        states signals
+        states signals json_types
         text
         db
         crypto addresses
@@ -31,12 +32,13 @@ ROOMS = {
         background
         forms
         http
+        shown
         pages | api | administration
         admin
         urls routing checks apps management templatetags
     """,
     "chats": """
-        states doorbell queue history checkpoints
+        states doorbell history checkpoints
         models
         exceptions
         agent
@@ -49,21 +51,33 @@ ROOMS = {
         urls routing checks apps
     """,
 }
-#: Rooms within a room, one per protocol, that import nothing of each other; what they share lies beside them.
+#: Rooms within a room, one per protocol, that don't import each other; their shared modules are next to them.
 SIBLINGS = {"approvals.api": "rest | mcp | hooks | ask_human | agentforge", "chats.protocols": "ai_sdk | cedar"}
 BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "chats")}
 
-#: What writes rows besides `actions/` and the actions of a slice of administration, and why it has to.
+#: Our own modules that are imported in functions, because they need a library that is loaded late, and when.
+LATE_MODULES = {
+    "approvals.schema.validator": "when the first schema is checked",
+    "approvals.text.markdown": "when the first text in Markdown is shown, or a note mentions someone",
+    "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
+    "chats.providers.openai": "when the settings name this provider, whose SDK is optional",
+}
+#: Libraries that only late modules import, at their top.
+BEHIND_LATE_MODULES = {"markdown_it", "nh3", "referencing"}
+#: Modules that only settings name, as text: with REDIS_URL.
+NAMED_IN_SETTINGS = ("approvals.live.redis_layer", "hitlsite.cache")
+
+#: Modules that write rows besides `actions/` and the actions of a slice of administration, with the reason.
 WRITERS = {
     "approvals/record/audit.py": "appends to the record, inside the transaction of an action",
     "approvals/outbound/outbox.py": "writes events inside the transaction of an action, and the state of their delivery",
     "approvals/outbound/notifications.py": "spreads a notice over the people it concerns while it is delivered",
     "approvals/outbound/mentions.py": "writes messages to people inside the transaction of a note",
-    "approvals/access/keys.py": "notes that a key was used, which happens before any action is called",
-    "approvals/db/prepared.py": "makes the SQL of `Insert`, which counts as a write where it is used",
+    "approvals/access/callers.py": "notes that a key was used, which happens before any action is called",
+    "approvals/db/prepared_writes.py": "makes the SQL of `Insert`, which counts as a write where it is used",
     "approvals/db/append_only.py": "switches the triggers of the append-only tables off for maintenance",
     "hitlsite/storage.py": "stores files, and no rows",
-    "hitlsite/management/commands/seed_demo.py": "makes the users of the demo",
+    "hitlsite/demo/people.py": "makes the users of the demo",
 }
 ACTIONS = re.compile(r"(approvals|chats)/actions/|approvals/administration/\w+/actions(\.py$|/)")
 WRITES = {
@@ -98,6 +112,7 @@ MAY_LACK = {
     "ipv4_mapped": "only IPv6 addresses have it",
     "login_required": "views have it if they say whether",
     "model_admin": "only views of the admin have it",
+    "one_cursor": "only connections that have sent a prepared statement",
     "preferences": "only requests of people for pages, which the middleware has read them for",
     "standing": "only requests of people for pages, which the middleware has read it for",
     "problems": "only some providers know what their models refuse",
@@ -129,6 +144,21 @@ def line_of(app: str, name: str) -> tuple[int, int]:
             if room in rooms.split():
                 return number, side
     raise LookupError(f"{name} is in no room of the table")
+
+
+#: Modules that copy a row, and why.
+COPIES = {
+    "approvals/actions/policy/grants/use.py": "a grant after a use: the facts that it was read with must not change",
+    "chats/actions/locking.py": "a turn that a runner knows, with what the lock has read of it: the runner's own must not change",
+    "hitlsite/logs.py": "records of the log, which are no rows",
+}
+
+
+def test_no_row_is_copied_to_be_shown_or_asked_about():
+    copying = {
+        str(path.relative_to(ROOT)) for app in APPS for path in sources(app) if imported(path) & {"copy", "copy.copy"}
+    }
+    assert copying == set(COPIES)
 
 
 def test_imports_go_one_way_between_the_apps():
@@ -180,7 +210,7 @@ def test_agents_history_and_checkpoints_do_not_import_django():
         ROOT / "approvals/text/alignment.py",
         ROOT / "chats/lookback/differences.py",
         ROOT / "approvals/db/canonical_json.py",
-        ROOT / "approvals/db/input_digest.py",
+        ROOT / "approvals/asking/digests.py",
         ROOT / "approvals/db/json_pointer.py",
         ROOT / "approvals/policy/globs.py",
         ROOT / "approvals/policy/match.py",
@@ -194,7 +224,7 @@ def test_what_happens_to_a_turn_imports_neither_django_nor_models():
     names = imported(ROOT / "chats/actions/transitions.py")
     assert {name.rpartition(".")[0] for name in names if name.split(".")[0] in APPS} == {
         "approvals.db.canonical_json",
-        "approvals.db.input_digest",
+        "approvals.asking.digests",
         "chats.agent",
         "chats.agent.loop",
         "chats.queries.progress",
@@ -204,18 +234,50 @@ def test_what_happens_to_a_turn_imports_neither_django_nor_models():
     assert {name.split(".")[0] for name in names} - {*APPS} == {"__future__", "collections", "dataclasses", "typing"}
 
 
-def test_imports_are_at_the_top_of_a_module():
-    wrong = []
-    for path in sources(*APPS):
-        if path.name == "apps.py":
-            continue
-        inner = [n for f in functions(path) for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)]
-        wrong += [f"{dotted(path)}:{node.lineno}" for node in inner]
-    assert wrong == []
+def imported_late(path: Path) -> set[str]:
+    """Return the library, or our own module, of each import in a function."""
+    found: set[str] = set()
+    for node in (node for function in functions(path) for node in ast.walk(function)):
+        match node:
+            case ast.Import(names=[*aliases]):
+                found |= {alias.name.split(".")[0] for alias in aliases}
+            case ast.ImportFrom(module=str(module), names=[*aliases]):
+                ours = module.split(".")[0] in APPS
+                found |= {_module_of(module, alias.name) if ours else module.split(".")[0] for alias in aliases}
+    return found
+
+
+def _module_of(module: str, name: str) -> str:
+    """Return the module that `from module import name` loads."""
+    folder = ROOT / module.replace(".", "/")
+    return f"{module}.{name}" if (folder / name).is_dir() or (folder / f"{name}.py").is_file() else module
+
+
+def test_imports_are_at_the_top_of_a_module_except_those_of_what_is_loaded_late():
+    late = {path: imported_late(path) for path in sources(*APPS) if path.name != "apps.py"}
+    assert set().union(*late.values()) == {*LATE, *LATE_MODULES} - BEHIND_LATE_MODULES
+
+
+def libraries_at_the_top(path: Path) -> set[str]:
+    """The libraries that a module imports when it is loaded: not in a function, and not only for types."""
+    found: set[str] = set()
+    for node in parsed(path).body:
+        match node:
+            case ast.Import(names=[*aliases]):
+                found |= {alias.name.split(".")[0] for alias in aliases}
+            case ast.ImportFrom(module=str(module)):
+                found.add(module.split(".")[0])
+    return found
+
+
+def test_only_late_modules_import_late_libraries_at_the_top():
+    others = [path for path in sources(*APPS) if not dotted(path).startswith((*LATE_MODULES, *NAMED_IN_SETTINGS))]
+    found = {dotted(path): libraries_at_the_top(path) & {*LATE} for path in others}
+    assert {name: late for name, late in found.items() if late} == {}
 
 
 def writes_of(path: Path) -> list[str]:
-    """What in a module writes rows, or sets the status of a request."""
+    """Return the statements of a module that write rows, or set the status of a request."""
     found = []
     for node in ast.walk(parsed(path)):
         match node:

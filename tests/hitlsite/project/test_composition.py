@@ -27,7 +27,7 @@ def said(instruction: str) -> list[str]:
 
 
 def copied() -> list[tuple[str, str]]:
-    """What the image is made of: (from the project, to below /app)."""
+    """The files of the image: (from the project, to below /app)."""
     pairs = [rest.split() for rest in said("COPY") if not rest.startswith("--from")]
     return [(source, target) for source, target in pairs]
 

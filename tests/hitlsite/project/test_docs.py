@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from approvals.access.keys import DEFAULT_SCOPES, SCOPES
+from approvals.access.callers import DEFAULT_SCOPES, SCOPES
 from approvals.exceptions import Refusal
 from approvals.outbound.outbox import EVENTS as OUTBOX_EVENTS
 from approvals.record.events import EVENTS
@@ -18,12 +18,12 @@ from chats.agent.demo import SCRIPT
 from chats.routing import websocket_urlpatterns as chat_sockets
 from chats.states import CallState, FinishReason, TurnState
 from hitlsite.health import probes
-from hitlsite.server.body_limit import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS
+from hitlsite.server.handler import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS
 from tests.support.root import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
 
-#: The endings of what people wrote.
+#: The endings of files written by people.
 WRITTEN = (".py", ".md", ".html", ".js", ".css", ".toml", ".txt")
 BOUNDS = (LARGE_BODY, LONG_ADDRESS, LONG_HEADERS)
 
@@ -149,7 +149,7 @@ def test_every_dependency_is_on_the_architecture_page():
 def test_nothing_mentions_the_workplace():
     ours = []
     for folder, folders, names in os.walk(ROOT):
-        # Not entered: environments have a hundred thousand files, and what is built names where it was built.
+        # Skipped: environments have a hundred thousand files, and built files contain the paths of the build.
         folders[:] = [n for n in folders if not n.startswith((".venv", ".git", "node_modules", "var", "build"))]
         ours += [Path(folder, name) for name in names if name.endswith(WRITTEN)]
     assert [p.name for p in ours if "../" + "shared" in p.read_text() or "/work" + "/" in p.read_text()] == []

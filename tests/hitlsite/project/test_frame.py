@@ -1,4 +1,4 @@
-"""Every address for programs is behind the frame, which says who may call it and what a client token may do there."""
+"""Every address for programs is behind the frame, which checks the caller and limits client tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from approvals.api.frame import CONFINED, Endpoint, Framed
 from tests.support.root import ROOT
 from tests.support.sources import APPS, functions, sources
 
-#: Where views for programs are, whatever their address is.
+#: Where views for programs are, for any address.
 ROOMS = ("approvals.api.", "chats.protocols.")
 #: Views that know no caller, and why.
 OPEN = {
@@ -106,7 +106,7 @@ def uses(name: str) -> list[str]:
 
 
 def test_programs_ask_through_one_function():
-    assert uses("ask_for_client") == ["approvals/api/asking.py ask"]
+    assert uses("ask_for_client") == ["approvals/api/requests.py ask"]
 
 
 def test_an_ask_is_counted_in_one_place():

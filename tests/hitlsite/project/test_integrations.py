@@ -1,4 +1,4 @@
-"""What connects an agent is the same in the product, in README.md, in the documentation and in `pausepoint connect`."""
+"""The lines that connect an agent are the same in the product, in README.md, in the documentation and in `pausepoint connect`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_documentation_of_each_integration_uses_what_its_lines_use():
     missing = []
     for each in INTEGRATIONS:
         text = (ROOT / "docs" / "how-to" / f"{each.page}.md").read_text()
-        # What the line calls; pages call it with more arguments.
+        # The called function; pages call it with more arguments.
         called = re.findall(r"(?:\b(?<!Async)(?!Desk\()\w+\(|\.\w+$)", each.line)[:1] if each.code else []
         adapters = [line for line in each.code if re.search(r"pausepoint(?:\.|/client/)\w", line)]
         commands = [line for line in each.commands if not line.startswith("curl")]

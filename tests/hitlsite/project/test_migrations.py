@@ -20,7 +20,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
 OURS = ("approvals", "chats")
-#: What changes a column in SQL: `ALTER COLUMN name TYPE`, `ALTER name SET DATA TYPE`.
+#: SQL that changes a column: `ALTER COLUMN name TYPE`, `ALTER name SET DATA TYPE`.
 _TYPED_IN_SQL = re.compile(r"\bALTER\s+(COLUMN\s+)?\S+\s+(SET\s+DATA\s+)?TYPE\b", re.IGNORECASE)
 
 
@@ -30,7 +30,7 @@ def postgresql() -> DatabaseWrapper:
 
 
 def type_of(field: Any, database: DatabaseWrapper) -> str:
-    """The type of a column with its length; that of a foreign key by what it points to."""
+    """The type of a column with its length; that of a foreign key by its target."""
     if field.remote_field is not None:
         return f"to {field.remote_field.model}".lower()
     return str(field.db_type(database))
@@ -55,7 +55,7 @@ def changed_columns(state: ProjectState, app: str, operations: Sequence[Operatio
 
 
 def landed() -> list[Migration]:
-    """Our migrations in their order, each after those that it needs."""
+    """Our migrations in their order, each after its dependencies."""
     loader = MigrationLoader(None)
     targets = [key for key in loader.graph.leaf_nodes() if key[0] in OURS]
     plan: dict[tuple[str, str], None] = {}

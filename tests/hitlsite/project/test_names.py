@@ -1,18 +1,28 @@
-"""Locals, parameters and attributes say what they hold."""
+"""Locals, parameters and attributes are named after their values."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.root import ROOT
 from tests.support.sources import APPS, parsed, sources
 
-#: Say instead what was found or asked: `requests`, `row`, `message`, `error`, `parameters`.
+#: Use instead the name of the value: `requests`, `row`, `message`, `error`, `parameters`.
 REFUSED = {"found", "asked", "given", "said", "told", "one"}
+#: Names of modules that hide the noun of their subject: a grant, a vote, a scope, an absence.
+HIDDEN_NOUNS = {
+    "ruling", "judging", "using", "giving", "scoping", "following_up", "granting", "voting", "recounting",
+    "standing_in", "attending", "advising", "flooding", "sides",
+}  # fmt: skip
+#: Classes of two protocols, providers or pages that are the same kind of thing.
+SHARED = {
+    "AskHuman", "Asking", "Command", "Named", "NewReturn", "Option", "Payload", "Policy", "Question", "StreamBroken",
+    "StreamedAnswer", "Tool", "ToolResult",
+}  # fmt: skip
 CLIENT = ROOT / "clients" / "python" / "pausepoint"
 #: Names that callers of the client write.
 PUBLIC = {"asked"}
@@ -39,6 +49,24 @@ def test_names_say_what_they_hold():
             f"{line}: {name}" for name, line in bound(path) if name in REFUSED - PUBLIC
         ]
     assert {path: lines for path, lines in used.items() if lines} == {}
+
+
+def test_modules_are_named_after_nouns():
+    named = [
+        path for path in sources(*APPS) if not HIDDEN_NOUNS.isdisjoint(path.relative_to(ROOT).with_suffix("").parts)
+    ]
+    assert named == []
+
+
+def test_public_classes_have_names_of_their_own():
+    names = Counter(
+        node.name
+        for path in sources(*APPS)
+        for node in parsed(path).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    shared = {name for name, number in names.items() if number > 1}
+    assert shared == SHARED
 
 
 def test_only_sentences_in_english_have_english_separators_in_numbers():

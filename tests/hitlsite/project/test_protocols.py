@@ -1,4 +1,4 @@
-"""The conformance table says what the tests show, and each of its cells is a test or a reason."""
+"""The conformance table agrees with the tests, and each of its cells is a test or a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make release` reads: one version, and the section of the changelog."""
+"""The input of `make release`: one version, and the section of the changelog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""requirements.lock has what requirements.txt asks for, with hashes, on each Python."""
+"""requirements.lock has the packages of requirements.txt, with hashes, on each Python."""
 
 from __future__ import annotations
 

@@ -27,6 +27,27 @@ def test_functions_are_small():
     assert {name: length for name, length in lengths.items() if length > MAX_FUNCTION} == {}
 
 
+def test_lines_assign_one_value():
+    """Two values may be swapped, or unpacked where one of them is needed to make the other."""
+    tuples = [
+        f"{dotted(path)}:{node.lineno}"
+        for path in sources(*APPS)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple)
+    ]
+    assert len(tuples) <= 20, tuples
+
+
+def test_no_condition_stands_inside_another():
+    assert [
+        f"{dotted(path)}:{node.lineno}"
+        for path in sources(*APPS)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.IfExp)
+        and any(isinstance(part, ast.IfExp) for part in ast.walk(node) if part is not node)
+    ] == []
+
+
 def test_modules_have_docstrings():
     assert [
         dotted(path) for path in sources(*APPS, CLIENT) if path.read_text() and not ast.get_docstring(parsed(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.administration.keys.actions import create_key
 from hitlsite.asgi import application
 from hitlsite.server.handler import FOR_PEOPLE, OneThreadHandler
@@ -40,17 +40,17 @@ def cookies_of(user) -> str:
 
 def test_a_call_with_a_token_passes_twelve_middleware():
     assert passed(handler()._calls._middleware_chain) == [
-        "hitlsite.security.ContentSecurityPolicyMiddleware",
+        "hitlsite.middleware.ContentSecurityPolicyMiddleware",
         "django.middleware.security.SecurityMiddleware",
-        "hitlsite.security.CacheControlMiddleware",
+        "hitlsite.middleware.CacheControlMiddleware",
         "corsheaders.middleware.CorsMiddleware",
         "hitlsite.server.outages.OutageMiddleware",
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.common.CommonMiddleware",
         "approvals.access.callers.MachineMiddleware",
-        "hitlsite.security.LoginRequired",
-        "hitlsite.security.WrongMethodPage",
-        "hitlsite.security.RefuseNul",
+        "hitlsite.middleware.LoginRequired",
+        "hitlsite.middleware.WrongMethodPage",
+        "hitlsite.middleware.RefuseNul",
         "django.middleware.clickjacking.XFrameOptionsMiddleware",
     ]
 

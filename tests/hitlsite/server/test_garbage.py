@@ -1,4 +1,4 @@
-"""What a process that serves keeps in memory."""
+"""The memory of a process that serves."""
 
 from __future__ import annotations
 

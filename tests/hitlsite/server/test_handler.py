@@ -10,7 +10,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.contrib.staticfiles import finders
 from django.db import connection
 
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.administration.keys.actions import create_key
 from approvals.record import export
 from hitlsite.asgi import application

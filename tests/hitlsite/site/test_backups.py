@@ -1,4 +1,4 @@
-"""A backup is whole or not there, and what is restored from it goes on: paused turns are answered, and continue once."""
+"""A backup is whole or missing, and a restored site goes on: paused turns are answered, and continue once."""
 
 from __future__ import annotations
 

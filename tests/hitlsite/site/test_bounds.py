@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hitlsite.server.body_limit import MAX_BODY, BodyBound, declared_length
+from hitlsite.server.handler import MAX_BODY, BodyBound, declared_length
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 MIB = b"x" * (1 << 20)
@@ -29,7 +29,7 @@ def test_the_declared_length_is_parsed(sent, length):
 
 
 async def through(pieces, headers=(), app=None):
-    """What the application was given, and what the client was answered."""
+    """The application's input, and the client's answer."""
     left, given, sent = list(pieces), [], []
 
     async def receive():

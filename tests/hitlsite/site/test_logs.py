@@ -1,4 +1,4 @@
-"""What is logged: our own errors once with a traceback, errors of clients in one line at most."""
+"""The log: our own errors once with a traceback, errors of clients in one line at most."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ WORDS = "No recorded data is lost."
 
 
 def away(*_):
-    """What a statement comes to whose connection broke; with words that are for the log."""
+    """Raise the error of a statement on a broken connection; its text is for the log."""
     raise OperationalError("server closed the connection, host=db.internal password=hunter2")
 
 

@@ -60,7 +60,7 @@ def file_named(name: str) -> Callable[[Client], Any]:
     return multipart(head.encode())
 
 
-#: What is asked, and its status for somebody who is logged in and for a stranger.
+#: The path, and its status for a logged-in person and for a stranger.
 REFUSALS: dict[str, tuple[Callable[[Client], Any], int, int]] = {
     "an unknown host": (lambda client: client.get("/", headers={"Host": "evil.example"}), 400, 400),
     "an unknown host of the API": (lambda client: client.get("/api/v1/me", headers={"Host": "evil.example"}), 400, 400),
@@ -100,7 +100,7 @@ def behind_a_proxy(settings):
 
 @pytest.fixture
 def log():
-    """What the site writes to its log, formatted as it is."""
+    """The lines that the site writes to its log, formatted."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     formatter = site_settings.LOGGING["formatters"]["line"]

@@ -195,7 +195,7 @@ def test_every_form_without_a_csrf_token_is_refused_with_a_page(known, half):
 
 
 def test_every_address_for_programs_needs_a_csrf_token_from_a_browser():
-    # A program that nobody knows is told so; a browser that is known needs its token here too.
+    # An unknown program is told so; a known browser needs its token here too.
     for user, status, code in ((None, 401, "not_authenticated"), (alice(), 403, "csrf")):
         client = browser(user, enforce_csrf_checks=True)
         for address in set(pages_and_machines()[1]) - OPEN_TO_PROGRAMS:

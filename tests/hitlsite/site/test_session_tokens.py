@@ -75,5 +75,5 @@ def test_the_token_does_not_reveal_the_session_key():
 
 def test_finding_the_user_of_a_token_and_what_they_may_do_costs_two_queries(django_assert_num_queries):
     token = token_from(session_of(alice()))
-    with django_assert_num_queries(3):  # who calls, what they may do, and the chat
+    with django_assert_num_queries(3):  # the caller, their permissions, and the chat
         assert status(token) == 404

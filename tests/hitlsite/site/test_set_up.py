@@ -83,7 +83,7 @@ def test_a_second_live_process_on_sqlite_is_reported(monkeypatch):
         return [found.id for found in check_processes(databases=["default"])]
 
     assert seen(f"{here}:{os.getpid()}:own") == []
-    # No process has this number: it is above what Linux gives.
+    # No process has this number: it is above Linux's maximum.
     assert seen(f"{here}:{2**22 + 1}:dead") == []
     assert seen(f"{here}:{os.getppid()}:living") == warned
     actions.remove_process(f"{here}:{os.getppid()}:living")

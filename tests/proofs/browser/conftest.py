@@ -56,7 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> It
     settings = {
         "HITL_FLOOD": "0",
         "HITL_WEBHOOK_ALLOW_PRIVATE": "1",
-        "DJANGO_SETTINGS_MODULE": "docs.styleguide.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.support.browser_settings",
     }
     with Server(tmp_path_factory.mktemp("browser"), **settings) as running:
         yield running

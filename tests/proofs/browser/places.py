@@ -1,4 +1,4 @@
-"""Every kind of page with all its elements, a way to visit them all, and what axe-core finds on one (WCAG 2.2, AA)."""
+"""Every kind of page with all its elements, a way to visit them all, and axe-core's findings on one (WCAG 2.2, AA)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parent / "axe"
 #: Half of the combinations: another test compares the colours of the other half.
 SIGHTS = (({"width": 360, "height": 740}, "light"), ({"width": 1280, "height": 900}, "dark"))
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-#: What WCAG does not demand: a screen reader's user goes by headings and landmarks.
+#: Rules beyond WCAG: a screen reader's user goes by headings and landmarks.
 MORE = ["heading-order", "landmark-unique", "landmark-no-duplicate-main", "region", "empty-heading"]
 #: Each violation as "rule: where it is first, and why". Nothing sticks to an edge of the window meanwhile: for axe,
 #: what such a bar covers until somebody scrolls is too small.
@@ -221,7 +221,7 @@ def axe() -> str:
 
 
 def violations(page, axe: str) -> dict[tuple[int, str], list[str]]:
-    """Return what axe finds on this page, by width and theme."""
+    """Return axe's findings on this page, by width and theme."""
     page.evaluate(axe)
     found = {}
     for size, scheme in SIGHTS:

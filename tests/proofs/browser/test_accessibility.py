@@ -1,4 +1,4 @@
-"""Accessibility: reduced motion, visible focus, announcements, and what a screen reader reads, in its order."""
+"""Accessibility: reduced motion, visible focus, announcements, and a screen reader's text, in its order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.processes.server import until
 pytestmark = pytest.mark.browser
 
 orders = itertools.count(700)
-#: Elements, and what is drawn before and behind them, that move or would.
+#: Elements, including `::before` and `::after`, that move or would.
 MOVING = """() => [...document.querySelectorAll('*')].flatMap(one => ['', '::before', '::after']
     .map(part => getComputedStyle(one, part))
     .filter(style => style.animationName !== 'none' || parseFloat(style.transitionDuration) > 0)
@@ -165,7 +165,7 @@ def test_a_screen_reader_reads_a_request_and_says_its_decision_once(windows, peo
     page.keyboard.press("x")
     page.keyboard.press("a")
     page.wait_for_function("() => window.announcements.some(words => words.includes('Ship order 1?'))")
-    # A page may also be told what was decided while it was opened, in an earlier test.
+    # A page may also announce decisions from an earlier test, made while it opened.
     told = [words for words in page.evaluate("window.announcements") if "Ship order" in words]
     assert told == ["Ship order 1?: Approved by approver"]
 

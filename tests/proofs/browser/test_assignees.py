@@ -13,7 +13,7 @@ from tests.proofs.browser.test_live import card
 
 pytestmark = pytest.mark.browser
 
-#: Keeps what the page has notified of, and lets a test say that nobody looks.
+#: Keeps the page's notifications, and lets a test hide the page.
 NOTES = """
 window.notes = [];
 window.Notification = new Proxy(window.Notification, {

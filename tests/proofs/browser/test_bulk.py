@@ -1,4 +1,4 @@
-"""The page of a bulk decision: what was in view, what is left out until someone looks at it, and what is recorded."""
+"""The page of a bulk decision: the parts in view, requests left out until seen, and the record."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.browser
 SIZES = {"wide": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 LINES = "It leaves our house on Monday. " * 40
 numbers = itertools.count(1)
-#: How many of those that the decision includes were all in view.
+#: The number of included requests that were fully in view.
 SEEN = "() => document.querySelectorAll('.bulk-line:not(.is-left-out, :has([data-view]:not([data-viewed])))').length"
-#: What can be scrolled within the page, where no one knows what of it was in view.
+#: Scrollable parts within the page, of which the seen share is unknown.
 BOXES = """() => [...document.querySelectorAll('.bulk-page *')].filter(one =>
   (one.scrollHeight > one.clientHeight + 2 && ['auto', 'scroll'].includes(getComputedStyle(one).overflowY))
   || (one.scrollWidth > one.clientWidth + 2 && ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))).length"""
@@ -144,7 +144,7 @@ def test_what_was_not_in_view_is_asked_about_once_and_recorded(windows, people, 
     assert {status(server, one) for one in requests} == {"pending"}
     picture(page, "bulk-refused")
     assert violations(page, axe) == {}
-    # What was chosen and seen before is still so.
+    # Earlier choices and seen parts are kept.
     assert page.locator(".bulk-line", has_text="50000").get_by_role("checkbox").is_checked()
     assert not page.locator(".bulk-line", has_text="JPY").get_by_role("checkbox").is_checked()
     until(lambda: button.inner_text().startswith("Approve 24 requests, "), "the number of those chosen")

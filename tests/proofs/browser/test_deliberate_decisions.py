@@ -1,5 +1,5 @@
 """Keys and presses decide nothing by accident: mistyped names, critical requests, parts that were never in view;
-and what people do can be undone."""
+and acts of people can be undone."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_one_press_approves_nothing_that_was_never_in_view(windows, people, serv
     shown.get_by_role("button", name="Approve").click()
     shown.get_by_text("You have not seen all of it:").wait_for()
     assert status(server, behind) == "pending"
-    # The button says so until all of it was in view.
+    # The button tells until all of it was in view.
     approve = shown.locator("button[data-key=a]")
     assert approve.inner_text() == "Approve unseen part"
     note = shown.locator("[data-view='input.180']")
@@ -208,7 +208,7 @@ def test_parts_that_were_never_in_view_cause_one_warning_beside_the_button(windo
     page.locator(".decision-bar .refusal:focus", has_text="You have not seen all of it:").wait_for()
     assert shown.locator("details.fold:not([open])").count() == 0
     assert "Press a to go on reading." in " ".join(page.locator(".refusal").inner_text().split())
-    # The page went to what was not in view, and both this and the message are in view.
+    # The page scrolled to the unseen part, and both this and the message are in view.
     page.wait_for_function("() => scrollY > 0")
     assert page.locator(".refusal").evaluate(IN_VIEW)
     if folder := os.environ.get("PICTURES"):
@@ -284,7 +284,7 @@ def payments(server):
 
 
 def held(windows, person, request, seconds):
-    """The page of a request for somebody who holds decisions this long."""
+    """The page of a request for a person who holds decisions this long."""
     page = windows.open(person, "/insights/")
     page.context.add_init_script(f"document.addEventListener('readystatechange', () => {{ {HOLD.format(seconds)} }})")
     page.goto(f"{person.server.address}/requests/{request}/")

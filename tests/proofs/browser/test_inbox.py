@@ -81,7 +81,7 @@ def test_requests_are_decided_by_keyboard_and_the_next_opens(windows, people, se
     page.keyboard.press("a")
     page.wait_for_function("id => window.pausepoint.pane.current() === id", arg=second)
     card(page, second).wait_for()
-    # What has just opened by itself is not decided by the same stroke.
+    # The row that has just opened by itself isn't decided by the same stroke.
     page.keyboard.press("a")
     announced(page, "This request has just opened. Look at it, then press again.")
     page.evaluate(FLOWING)
@@ -94,7 +94,7 @@ def test_requests_are_decided_by_keyboard_and_the_next_opens(windows, people, se
     page.keyboard.press("j")
     opened(page, third)
     page.keyboard.press("k")
-    # What was typed is still there.
+    # The typed text is still there.
     assert opened(page, second).get_by_placeholder("Message to the agent").input_value() == "not a, not r: just j and x"
     # Also when moving by mouse.
     titles = [row(page, one).locator(".row-title") for one in (third, second)]
@@ -148,7 +148,7 @@ def test_filters_views_palette_and_snooze(windows, people, server, asked):
     page.locator(".filter-menu > summary").click()
     page.locator("summary", has_text="Tool").click()
     page.locator(".suggestions a", has_text="issueRefund").wait_for()
-    # The field of the menu has the focus. What is typed filters, and Enter takes the first suggestion.
+    # The field of the menu has the focus. Typing filters, and Enter takes the first suggestion.
     page.keyboard.type("zzz")
     assert page.locator(".suggestions a:visible").count() == 0
     for _ in "zzz":
@@ -172,7 +172,7 @@ def test_filters_views_palette_and_snooze(windows, people, server, asked):
     page.keyboard.press("4")
     opened(page, second)
     assert row(page, first).count() == 0
-    # A reply of somebody else brings it back, behind the button.
+    # A reply of another person brings it back, behind the button.
     people("requester").post(f"/requests/{first}/comments/", text="Please look again.")
     page.get_by_role("button", name="Show 1 new request").click()
     row(page, first).wait_for()

@@ -1,4 +1,4 @@
-"""The inbox in a browser: what no single key or stray press decides, bulk decisions, and the list without JavaScript."""
+"""The inbox in a browser: no single key or stray press decides, bulk decisions, and the list without JavaScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an auditor, an administrator and a newcomer come for, from the first page to the last.
+"""The journeys of an auditor, an administrator and a newcomer, from the first page to the last.
 
 The journeys of the requester and the approver are in test_story.py.
 """
@@ -38,7 +38,7 @@ def press(page, name: str) -> None:
 
 
 def copied(page, label: str) -> str:
-    """Press the button beside a text that is shown once, and return what it put on the clipboard."""
+    """Press the button next to a text that is shown once; return the text from the clipboard."""
     box = page.locator(".copy", has=page.get_by_role("region", name=label, exact=True))
     box.get_by_role("button", name="Copy").click()
     box.get_by_text("Copied.").wait_for()
@@ -47,7 +47,7 @@ def copied(page, label: str) -> str:
 
 
 def told(page) -> list[str]:
-    """What the audit page says has happened, latest first."""
+    """Return the events on the audit page, latest first."""
     return [event.inner_text().strip() for event in page.locator(".audit-event").all()]
 
 
@@ -110,7 +110,7 @@ def test_an_auditor_finds_a_decision_follows_it_both_ways_exports_it_and_cannot_
     assert (refused, remote.send("GET", f"/requests/{waiting}").body["status"]) == ([403, 404], "pending")
 
 
-#: What the administrator's journey leaves in the audit log, latest first.
+#: The audit events of the administrator's journey, latest first.
 ON_RECORD = [
     "Loosened by one administrator alone",
     "Settings of a tool changed",
@@ -121,7 +121,7 @@ ON_RECORD = [
     "API key created",
     "Person changed",
     "Invitation sent or cancelled",
-    # Their role, and a link with which whoever holds it chooses their password.
+    # Their role, and a link with which its holder chooses the password.
     "Loosened by one administrator alone",
     "Loosened by one administrator alone",
     "Person added",
@@ -130,7 +130,7 @@ ON_RECORD = [
 
 
 def add_person(page, name: str, *roles: str) -> str:
-    """Add somebody in the settings; return the link with which they set their password."""
+    """Add a person in the settings; return the link for their password."""
     page.get_by_text("Add a person").click()
     page.get_by_label("Username", exact=True).fill(name)
     for role in ("Requester", *roles):
@@ -169,7 +169,7 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
     go(page, "API keys")
     key = make_key(page, "night agent", "requester")
     go(page, "Done")
-    # What is listed is the beginning only.
+    # Only the beginning is listed.
     listed = page.locator(".row", has_text="night agent")
     assert (listed.locator("code").inner_text(), key in page.content()) == (f"{key[:11]}…", False)
 

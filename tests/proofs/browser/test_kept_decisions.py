@@ -1,4 +1,4 @@
-"""What the browser keeps for a person: held decisions until they are stored, and text that somebody else has overtaken."""
+"""Kept in the browser for a person: held decisions until they are stored, and text overtaken by another decision."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_a_decision_of_a_killed_page_is_offered_and_each_tab_keeps_its_own(windo
         tab.get_by_role("button", name="Undo").wait_for()
     page.get_by_role("button", name="Undo").click()
     assert len(json.loads(other.evaluate(KEPT))) == 1
-    # A log-out in one tab leaves nothing behind, and the other says so.
+    # A log-out in one tab leaves nothing behind, and the other shows it.
     page.locator(".user").click()
     page.get_by_role("button", name="Log out").click()
     page.wait_for_url("**/login/")
@@ -234,7 +234,7 @@ def test_undo_opens_the_request_again_and_held_rows_are_left_out(windows, people
     page.locator(f"#row-{first} .row-title").focus()
     page.keyboard.press("j")
     opened(page, third)
-    # Another order keeps the open request; the palette forgives a slip, and puts what can be done here first.
+    # Another order keeps the open request; the palette forgives a slip, and puts this page's commands first.
     page.keyboard.press("s")
     page.wait_for_url(f"**sort=deadline*#{third}")
     opened(page, third)
@@ -260,7 +260,7 @@ def test_what_was_typed_and_folded_is_there_again_on_the_next_visit(windows, peo
     page.wait_for_selector('#live[data-state="on"]')
     assert shown.get_by_placeholder("Message to the agent").input_value() == "Half a thought"
     assert not shown.locator("details.branch").first.evaluate("branch => branch.open")
-    # What this browser has folded is not in view.
+    # Content folded in this browser is not in view.
     shown.locator("button[data-key=a]").click()
     shown.get_by_text("You have not seen all of it: 20 values.").wait_for()
     shown.locator("button[data-key=a]").click()

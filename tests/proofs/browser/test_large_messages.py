@@ -34,7 +34,7 @@ def test_a_part_too_large_to_be_pushed_is_fetched_once_and_the_page_stays_live(w
     wait_for_state(page, "completed")
     assert (len(fetched), large.count(), page.evaluate("window.untouched")) == (1, 1, True)
     assert page.locator("#live").get_attribute("data-state") == "on"
-    # A page that connects gets the last messages, and keeps what it shows.
+    # A page that connects gets the last messages, and keeps the displayed ones.
     page.reload()
     page.wait_for_selector("html[data-pushed]", state="attached")
     write(page, "and again")

@@ -32,12 +32,13 @@ INVOICE = {"invoice": "R-2291", "customer": "Nordwind", "amount": 1890, "currenc
 
 def test_every_page_has_the_same_edges_as_the_header(windows, people, server, places):
     wanted = {name: places[name] for name in PAGES}
-    for width, edges in ((1280, [16, 16, 1264]), (1600, [80, 80, 1520])):
-        found = {}
-        for name, page in each_page(windows, people, server, wanted):
+    edges = {1280: [16, 16, 1264], 1600: [80, 80, 1520]}
+    found = {}
+    for name, page in each_page(windows, people, server, wanted):
+        for width in edges:
             page.set_viewport_size({"width": width, "height": 900})
-            found[name] = page.evaluate(EDGES)
-        assert found == dict.fromkeys(wanted, edges)
+            found[name, width] = page.evaluate(EDGES)
+    assert found == {(name, width): edges[width] for name in wanted for width in edges}
 
 
 def test_the_bar_is_one_row_with_every_filter_set(windows, people):
@@ -78,7 +79,7 @@ def test_requests_are_selected_and_decided_together_on_a_phone(windows, people, 
     requests = [remote.ask(title=f"Pay {word} {number}?", tool_name="pay")["id"] for number in range(3)]
     page = windows.open(people("approver"), f"/?q={word}", viewport={"width": 360, "height": 740}, has_touch=True)
     cell = row(page, requests[0]).locator(".pick")
-    # Beside the box, but within what belongs to it.
+    # Next to the box, but within its group.
     cell.tap(position={"x": 3, "y": 3})
     row(page, requests[1]).get_by_role("checkbox").tap()
     # The click comes a moment after the touch.
@@ -104,7 +105,7 @@ def test_a_request_and_its_record_are_one_printed_page_each(windows, people, ser
     assert printed == dict.fromkeys(printed, 1)
 
 
-#: How far what is above and below the bar of an open edit can be seen beside it, and what stands across its corners.
+#: How far content above and below the bar of an open edit is visible next to it, and the elements across its corners.
 BAR_OF_EDIT = """() => {
     const bar = document.querySelector('.edit .decision-bar'), edges = bar.getBoundingClientRect();
     const around = bar.closest('.request').getBoundingClientRect(), { clientWidth: width } = document.documentElement;
@@ -128,7 +129,7 @@ def test_the_bar_of_an_open_edit_covers_its_line_and_nothing_stands_across_it(wi
     until(lambda: page.evaluate(BAR_OF_EDIT) == [0, 0, []], "the bar covers its line, with nothing across it")
 
 
-#: How much has moved, and for a failure what: each entry with the beginning of its elements, from where and to where.
+#: How much has moved, and details for a failure: each entry with the beginning of its elements, from where and to where.
 SHIFTS = """window.shifted = 0; window.shifts = [];
 new PerformanceObserver(list => { for (const { value, sources } of list.getEntries()) {
     window.shifted += value;
@@ -149,7 +150,7 @@ def test_nothing_moves_while_a_page_loads(windows, people, server, places):
     opened = {"request": ("approver", f"/requests/{made['id']}/"), "opened": ("approver", f"/#{made['id']}")}
     windows.tolerate(" 404 ")
     of_person, moved = {}, {}
-    # The style guide is for those who change pages, and shows the parts of all of them at once.
+    # The style guide is for developers of pages, and shows the parts of all of them at once.
     for name, (who, path) in {**opened, **{n: place for n, place in places.items() if n != "styleguide"}}.items():
         if who not in of_person:
             of_person[who] = windows.open(people(who)) if who else windows.stranger(server)
@@ -167,4 +168,21 @@ def test_nothing_moves_while_a_page_loads(windows, people, server, places):
                 page.locator(f"#request-{made['id']}").wait_for()
             if page.evaluate("window.shifted") > NOTICED:
                 moved[name, width] = page.evaluate("window.shifts")
+    assert moved == {}
+
+
+def test_nothing_moves_while_a_page_arrives_bit_by_bit(windows, people, server, places):
+    page = windows.open(people("approver"))
+    page.add_init_script(SHIFTS)
+    slow = {"offline": False, "latency": 30, "downloadThroughput": 60_000, "uploadThroughput": 100_000}
+    connection = page.context.new_cdp_session(page)
+    connection.send("Network.enable")
+    connection.send("Network.emulateNetworkConditions", slow)
+    moved = {}
+    for name in ("form", "waiting"):
+        _, path = places[name]
+        page.goto(server.address + path)
+        page.wait_for_selector('#live[data-state="on"]', state="attached")
+        if page.evaluate("window.shifted") > NOTICED:
+            moved[name] = page.evaluate("window.shifts")
     assert moved == {}

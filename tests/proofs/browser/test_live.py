@@ -58,7 +58,7 @@ def test_draft_survives_pushes(windows, people):
 
 
 def test_status_shows_whether_the_page_is_live_and_the_page_catches_up(windows, tmp_path):
-    # Whatever the page asks for while there is no server.
+    # Any request of the page while there is no server.
     windows.tolerate("WebSocket connection to", "[object", "Failed to load resource: net::ERR_")
     with Server(tmp_path) as server:
         alice = server.person("requester")
@@ -107,11 +107,11 @@ def test_logout_in_one_tab_shows_in_the_others_and_erases_drafts(windows, server
     other.locator(".user").click()
     other.get_by_role("button", name="Log out").click()
     other.wait_for_url("**/login/")
-    # What was typed does not stay in the browser.
+    # Typed text does not stay in the browser.
     assert other.evaluate("key => localStorage.getItem(key)", key) is None
     page.wait_for_selector('#live[data-state="out"]')
     assert live(page) == ("out", "You are logged out: reload to log in")
-    # The bar for what is selected is not shown where nothing is.
+    # The bar for selected requests is hidden while there are none.
     assert not page.locator(".bulk-bar.idle").is_visible()
 
 
@@ -157,7 +157,7 @@ def test_everything_works_without_javascript(windows, people, server):
 
 
 words = itertools.count(1)
-#: A key takes 150 ms, whatever the machine does meanwhile.
+#: A key takes 150 ms, regardless of the machine's load.
 TYPED_SLOWLY = """{
     let now = 0;
     performance.now = () => now;
@@ -194,7 +194,7 @@ def agent(server):
 
 @pytest.fixture(scope="module")
 def ends(server, people, agent):
-    """Ways in which a request ends while somebody types."""
+    """Ways in which a request ends while a person types."""
     return {
         "deadline": lambda request, answer: move_deadline(server, request.replace("-", ""), timedelta(seconds=-1)),
         "cancelled by the agent": lambda request, answer: agent.send("POST", f"/requests/{request}/cancel", {}),

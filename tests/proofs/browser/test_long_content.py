@@ -19,7 +19,7 @@ TOOL = "com.example.billing.refunds.issuePartialRefundForOrder"
 URL = "https://erp.example.com/api/v2/customers/000000000042/invoices/0001"
 NAME = "beneficiary_account_international_bank_number_iban"
 SAID = "s" * 1000
-#: What agents ask on an ordinary day, and what they may ask at most.
+#: Requests of agents on an ordinary day, and the largest possible ones.
 USUAL = {
     "critical": {
         "title": "Refund?",
@@ -76,7 +76,7 @@ EXTREMES = {
     "fields": {"kind": "form", "response_schema": FIELDS},
 }
 UNFOLD = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
-#: What is drawn beyond the right edge of the box that it stands in, and cannot be scrolled to there.
+#: Content beyond the right edge of its box that can't be scrolled to.
 JUTS = """() => {
     const boxes = '.workflow-row, .request, .panel, .inbox-row, .internal-note, .message, .option, .choice, .outcome, main';
     const found = {};
@@ -137,7 +137,7 @@ def too_wide(page) -> dict[Any, Any]:
 
 
 def looked_at(page, desk: Server, *paths: str) -> dict[Any, Any]:
-    """Return what is too wide on these pages, as loaded and with all details open."""
+    """Return the elements that are too wide on these pages, as loaded and with all details open."""
     found = {}
     for path in paths:
         page.goto(desk.address + path)

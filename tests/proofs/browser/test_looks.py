@@ -21,14 +21,14 @@ SCHEMES = ("light", "dark")
 OTHER_SIGHTS = ((PHONE, "dark"), (1280, "light"))
 #: Smaller than a finger on purpose: they stand aside, and there is another way (the summary's own line, the card's page).
 QUIET = "button.quiet"
-#: Seen by nobody: it lets Enter send the search where there are no scripts.
+#: Invisible: it lets Enter send the search without scripts.
 UNSEEN = ".visually-hidden"
 
 OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 TOO_LOW = f"""() => [...document.querySelectorAll('main button:not({QUIET}, {UNSEEN}), main .button')]
     .filter(one => one.offsetParent && Math.round(one.getBoundingClientRect().height) < 44)
     .map(one => `${{one.innerText}}: ${{one.getBoundingClientRect().height}}`)"""
-#: One press of Tab further: what has the focus now, and whether one can see it.
+#: After one more press of Tab: the element with the focus, and whether that is visible.
 FOCUSED = """() => {
     const one = document.activeElement;
     if (!one || one === document.body) return null;
@@ -42,7 +42,7 @@ FOCUSED = """() => {
 INTERACTIVE = """() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), textarea, select, summary')]
     .filter(one => one.getClientRects().length && one.checkVisibility())
     .filter(one => one.tabIndex >= 0 && !one.disabled && getComputedStyle(one).visibility === 'visible').length"""
-#: Texts with less contrast than 4.5 to 1 to what stands behind them (WCAG AA).
+#: Texts with less contrast than 4.5 to 1 to their background (WCAG AA).
 PALE = """() => {
     const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
     const linear = part => (part /= 255) <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;

@@ -1,4 +1,4 @@
-"""In a language that is nobody's, no page, error or script shows a text of ours that is not translated."""
+"""In a pseudo-language, no page, error or script shows a text of ours that is not translated."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ WORDS = re.compile(
     rf"\b(?:{'|'.join(FinishReason.values)})\b|[A-Z][a-z]{{2}} \d+(?:, \d{{4}})?, \d+:\d+|[\d.,]+\s[A-Z]{{3}}\b"
     r"|\b[A-Z]+\d\.\d\b"
 )
-#: Tables and columns with what people, agents and programs have written.
+#: Tables and columns with text written by people, agents and programs.
 DATA = {
     "auth_user": ("username",),
     "auth_group": ("name",),
@@ -75,7 +75,7 @@ DATA = {
 }  # fmt: skip
 
 
-#: Pages for those who write programs, in English; the style guide is not part of the product.
+#: Pages for developers, in English; the style guide is not part of the product.
 FOR_PROGRAMMERS = {"api", "styleguide"}
 ADMIN = (
     "", "approvals/auditentry/", "approvals/auditentry/?from=yesterday", "approvals/approvalrequest/", "approvals/decision/",
@@ -132,7 +132,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def data_of(server: Server) -> list[str]:
-    """What is in the database, and names, the longest first: a name may have another text in it."""
+    """Texts in the database, and names, the longest first: a name may contain another text."""
     # With the reasons why a step ended, which would lose a word that is data, too.
     found = {*NAMES, *FinishReason.values}
     for table, columns in DATA.items():

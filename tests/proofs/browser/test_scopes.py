@@ -1,4 +1,4 @@
-"""Who may approve what: an administrator writes a scope, and an approver then sees and decides what it lets them."""
+"""Approver scopes: an administrator writes one, and an approver then sees and decides only requests within it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_scope_is_written_with_a_preview_and_limits_what_an_approver_sees_and_
     approver = windows.open(server.person("approver"), "/requests/")
     assert listed(approver, server) == set(ASKED)
 
-    # Write: what it changes is shown first.
+    # Write: its effect is shown first.
     admin.get_by_text("Add a scope").click()
     admin.get_by_label("Name", exact=True).fill("Small refunds")
     admin.get_by_label("People", exact=True).fill("approver")
@@ -75,7 +75,7 @@ def test_a_scope_is_written_with_a_preview_and_limits_what_an_approver_sees_and_
     assert violations(admin, axe) == {}
     press(admin, "Save")
 
-    # See: only what fits, as soon as the requests from before were compared.
+    # See: only requests within the scope, as soon as the earlier ones have been compared.
     until(lambda: listed(approver, server) == set(ASKED) - {"Pay 50?"}, "the inbox has what fits")
     windows.tolerate("404")
     approver.goto(f"{server.address}/requests/{asked['Pay 50?']}/")

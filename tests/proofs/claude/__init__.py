@@ -1,1 +1,1 @@
-"""Claude behind a whole installation: killed processes, branches, other models, and secrets in what the upstream says."""
+"""Claude behind a whole installation: killed processes, branches, other models, and secrets in upstream errors."""

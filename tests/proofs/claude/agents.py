@@ -1,4 +1,4 @@
-"""What the installations here run: an agent that thinks, with a tool that charges a card and notes each charge in a file."""
+"""The agent of these installations: one that thinks, with a tool that charges a card and notes each charge in a file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A chat with Claude survives kills, a branch and a change of model; the API never refuses what it is sent.
+"""A chat with Claude survives kills, a branch and a change of model; the API never refuses a request.
 
-The stand-in is strict: it answers 400 if a thought comes back behind anything but what was sent before it, or a call without
+The stand-in is strict: it answers 400 if a thought comes back after other content than before, or a call without
 its result.
 """
 
@@ -109,7 +109,7 @@ def test_kills_a_branch_and_another_model_change_nothing_that_the_api_accepts(cl
     kill_and_start(shop)
     shop.wait_for_turn(chat, "suspended")
 
-    # Killed while the tool runs: a person is asked what became of it.
+    # Killed while the tool runs: a person is asked about its outcome.
     assert shop.person("approver").decide(request_of(shop, chat), verdict="approve").status == 302
     until(lambda: charges(shop) == ["c-1"], "the card is charged")
     kill_and_start(shop)

@@ -1,4 +1,4 @@
-"""Whatever an upstream says, no secret of the installation and no key reaches a table, a page or a log."""
+"""For all upstream errors, no secret of the installation and no key reaches a table, a page or a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the crashing server runs: an agent whose tool charges a card, and a handler that hears of it; both count in files."""
+"""For the crashing server: an agent whose tool charges a card, and a handler of its events; both count in files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELEASE = "CRASH_RELEASE_FILE"
 
 
 def note(file: str, line: str) -> None:
-    """One line, on disk before the next thing happens: the count is the tool's own, whatever becomes of the server."""
+    """Write one line to disk before anything else happens: the tool's own count, which survives the server."""
     with Path(os.environ[file]).open("a") as out:
         out.write(f"{line}\n")
         out.flush()

@@ -11,7 +11,7 @@ import pytest
 
 T = TypeVar("T")
 
-#: Sets up an installation, and yields what plays all rounds at one point of it.
+#: Sets up an installation, and yields a function that plays all rounds at one point of it.
 OpenLane = Callable[[], AbstractContextManager[Callable[[str], T]]]
 
 
@@ -22,7 +22,7 @@ def chosen_points(request: pytest.FixtureRequest) -> list[str]:
 
 
 def play_in_lanes(points: Sequence[str], lanes: Sequence[OpenLane[T]]) -> Callable[[str], T]:
-    """Share the points among the lanes and play all; return what gives the outcome of a point, or raises its error."""
+    """Share the points among the lanes and play all; return a function that returns a point's outcome, or raises its error."""
     outcomes: dict[str, T | BaseException] = {}
 
     def play_lane(number: int) -> None:
@@ -32,7 +32,7 @@ def play_in_lanes(points: Sequence[str], lanes: Sequence[OpenLane[T]]) -> Callab
                 for point in own:
                     outcomes[point] = play(point)
         except BaseException as error:
-            # The installation is in a state that nobody knows: its points that are left say why they were not played.
+            # The installation's state is unknown: its remaining points get this error as the reason.
             outcomes.update({point: error for point in own if point not in outcomes})
 
     with ThreadPoolExecutor(len(lanes)) as pool:

@@ -1,6 +1,6 @@
 """`manage.py serve` with a kill waiting at every write point: `python -m tests.proofs.crash.launcher PORT`.
 
-Which of the points kills is said by the control file, and nobody dies without it.
+The control file names the point that kills; without it, none does.
 
 The lease is a second instead of fifteen, so that ten rounds at twenty points take minutes and not hours.
 """
@@ -19,12 +19,12 @@ django.setup()
 
 from approvals.outbound import outbox  # noqa: E402 - models need the registry
 from chats.actions import locking  # noqa: E402
-from chats.engine import leases  # noqa: E402
+from chats.engine import ledger  # noqa: E402
 from tests.proofs.crash.points import ANSWERED, NESTED, POINTS, REPEATABLE  # noqa: E402
 
 
 def main(port: str) -> None:
-    locking.LEASE, leases.RENEW_EVERY = timedelta(seconds=1), timedelta(seconds=0.3)
+    locking.LEASE, ledger.RENEW_EVERY = timedelta(seconds=1), timedelta(seconds=0.3)
     outbox.CLAIM = timedelta(seconds=1)
     for point, install in (POINTS | NESTED | REPEATABLE | ANSWERED).items():
         install(point)

@@ -17,7 +17,7 @@ from approvals import signals
 from approvals.actions import ending as ending_of_requests
 from approvals.outbound import outbox
 from chats import actions, doorbell
-from chats.actions import answering, calling, claiming, delegating, ending, posting, resuming, stepping
+from chats.actions import answering, calling, claiming, delegating, ending, posting, resuming, stepping, turn_ends
 from chats.agent import events
 from chats.engine.ledger import Ledger
 from chats.models import Turn
@@ -104,7 +104,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "step stored, in": lambda p: after(p, stepping, "store"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
     "pause commit": lambda p: after(p, actions, "pause_turn"),
-    "decision commit, in": lambda p: after(p, ending_of_requests, "index_decision"),
+    "decision commit, in": lambda p: after(p, ending_of_requests, "publish_event"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
     "resume, in": lambda p: after(p, claiming, "settle_requests"),
     "resume": lambda p: after(p, claiming, "continue_turn"),
@@ -113,7 +113,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "recorded, in": lambda p: after(p, calling, "result_event"),
     "recorded": lambda p: after(p, actions, "record_run"),
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
-    "final commit, in": lambda p: after(p, ending, "write_checkpoint"),
+    "final commit, in": lambda p: after(p, turn_ends, "write_checkpoint"),
     "final commit": lambda p: after(p, actions, "finish_turn"),
     "outbox row claimed": lambda p: after(p, outbox, "claim_event"),
     "outbox row delivered": lambda p: after(p, outbox, "load_handler"),

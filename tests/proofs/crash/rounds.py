@@ -16,7 +16,7 @@ from tests.proofs.crash.browser import GONE
 from tests.proofs.crash.till import Till, open_requests, patiently
 from tests.support.services import ROUNDS
 
-#: Plays one round at a point, with this name, and checks what is left of it.
+#: Plays one round at a point, with this name, and checks the result.
 PlayRound = Callable[[Till, str, str], None]
 
 
@@ -36,7 +36,7 @@ def open_till(template: Path, folder: Path) -> Iterator[Till]:
 
 @contextlib.contextmanager
 def open_lane(template: Path, folder: Path, play_round: PlayRound) -> Iterator[Callable[[str], int]]:
-    """Yield what plays all rounds at a point of one shop, and returns how often its server was killed there."""
+    """Yield a function that plays all rounds at a point of one shop and returns the number of kills there."""
     with open_till(template, folder) as till:
 
         def play(point: str) -> int:

@@ -1,4 +1,4 @@
-"""kill -9 around the commit in which an AI SDK client decides: nothing lost, nothing done twice, whatever it sends again."""
+"""kill -9 around the commit in which an AI SDK client decides: nothing lost, nothing done twice, for every repeated message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.proofs.crash.test_write_points import check
 from tests.proofs.crash.till import Till, patiently
 from tests.support.services import ROUNDS
 
-#: What happens to the message that is sent again after the kill, and the kinds of all requests of the chat.
+#: The change of the message sent again after the kill, and the kinds of all requests of the chat.
 AFTER = {
     "answer decided, in": ("taken", ["approval"]),
     "answer commit, in": ("taken", ["approval"]),
@@ -31,7 +31,7 @@ def test_a_kill_around_an_answer_loses_nothing_and_repeats_nothing(point, played
 
 
 class Client(Pages):
-    """Bob's AI SDK client, in which he writes and approves; what is unknown after a kill he decides on a page."""
+    """Bob's AI SDK client, in which he writes and approves; calls of unknown outcome after a kill he decides on a page."""
 
     def __init__(self, till: Till, ref: str) -> None:
         super().__init__(till, ref)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from django.db.models.functions import Now
 
-from chats.engine import leases
+from chats.engine import ledger
 from chats.models import Turn
 from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import make_chat, run, say
@@ -17,7 +17,7 @@ from tests.support.people import alice
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(leases.OWNER.endswith(":"), reason="nothing here tells when a process was started"),
+    pytest.mark.skipif(ledger.OWNER.endswith(":"), reason="nothing here tells when a process was started"),
 ]
 
 
@@ -29,8 +29,8 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
         child.kill()
 
 
-def owner_of(pid: int, *, host: str = leases.HOST, start: str = "") -> str:
-    return f"{host}:{pid}:{start or leases._start_of(pid)}"
+def owner_of(pid: int, *, host: str = ledger.HOST, start: str = "") -> str:
+    return f"{host}:{pid}:{start or ledger._start_of(pid)}"
 
 
 def held_by(owner: str) -> Turn:
@@ -46,11 +46,11 @@ def is_held(turn: Turn) -> bool:
 
 def test_a_dead_process_loses_its_turn_at_once(child):
     turn = held_by(owner_of(child.pid))
-    leases.free_dead_leases()
+    ledger.free_dead_leases()
     assert is_held(turn) is True
     child.kill()
     child.wait()
-    leases.free_dead_leases()
+    ledger.free_dead_leases()
     assert is_held(turn) is False
     assert run(turn).state == "completed"
 
@@ -59,17 +59,17 @@ def test_a_dead_process_of_another_host_keeps_its_turn_until_the_lease_expires(c
     turn = held_by(owner_of(child.pid, host="elsewhere:1"))
     child.kill()
     child.wait()
-    leases.free_dead_leases()
+    ledger.free_dead_leases()
     assert is_held(turn) is True
 
 
 def test_a_process_that_got_the_number_of_a_dead_one_does_not_keep_its_turn(child):
     turn = held_by(owner_of(child.pid, start="1"))
-    leases.free_dead_leases()
+    ledger.free_dead_leases()
     assert is_held(turn) is False
 
 
 def test_a_process_keeps_its_own_turns():
-    turn = held_by(leases.OWNER)
-    leases.free_dead_leases()
+    turn = held_by(ledger.OWNER)
+    ledger.free_dead_leases()
     assert is_held(turn) is True

@@ -26,21 +26,21 @@ PREPARE = """
 import os, signal, time
 from datetime import timedelta
 from pathlib import Path
-from approvals.actions.policy import following_up
+from approvals.actions.policy.duty import reminders
 from approvals.outbound import outbox
 
 outbox.CLAIM = timedelta(seconds=1)
 go, control, point, reached = Path({go!r}), Path({control!r}), {point!r}, []
 
 def wrap(name, before, after):
-    original = getattr(following_up, name)
+    original = getattr(reminders, name)
     def wrapped(*args, **kwargs):
         before(*args)
         result = original(*args, **kwargs)
         if name == point:
             after()
         return result
-    setattr(following_up, name, wrapped)
+    setattr(reminders, name, wrapped)
 
 def wait(_request_id):
     while not go.exists():
@@ -59,10 +59,10 @@ wrap("_carry_out_next", wait, die)
 #: All requests wait since January, so that all their steps are due at once.
 LATE = """
 from datetime import datetime, UTC
-from approvals.actions.policy.following_up import schedule_follow_ups
+from approvals.actions.policy.duty.reminders import schedule_follow_ups
 from approvals.models import ApprovalRequest
-from approvals.policy.terms import Step, Terms
-terms = Terms(reminders=(3600, 3 * 3600), escalation=(Step(after=2 * 3600, people=(1,)),))
+from approvals.policy.terms import FollowUpStep, Terms
+terms = Terms(reminders=(3600, 3 * 3600), escalation=(FollowUpStep(after=2 * 3600, people=(1,)),))
 asked = ApprovalRequest.objects.filter(title="Wharfage?")
 asked.update(terms=terms.document(), created_at=datetime(2026, 1, 1, tzinfo=UTC))
 for request in asked:
@@ -71,7 +71,7 @@ for request in asked:
 
 
 class Story:
-    """Servers whose sweep waits for the file `go`, and what came of the steps."""
+    """Servers whose sweep waits for the file `go`, and the results of the steps."""
 
     def __init__(self, folder: Path, database: str, point: str) -> None:
         self.go, self.control, self.heard = folder / "go", folder / "control", folder / "heard"
@@ -80,7 +80,7 @@ class Story:
         self.server = self.serve(database=database)
 
     def serve(self, **more: Any) -> Server:
-        """A server; the handler of its events notes what it hears."""
+        """A server with a handler that notes its events."""
         settings = {
             "HITL_EVENT_HANDLERS": "tests.proofs.crash.agents.hear",
             HEARD: str(self.heard),
@@ -122,7 +122,7 @@ class Story:
         )
 
     def reported(self) -> dict[str, list[str]]:
-        """The steps that the handler has heard of, in order, by stream; what was heard again, with the same id, counts once."""
+        """The steps from the handler's events, in order, by stream; a repeated event with the same id counts once."""
         lines = list(dict.fromkeys(self.heard.read_text().splitlines()))
         rows = [line.split(" ") for line in lines]
         return self._by_first((stream, name) for stream, _id, name in rows if name in STEPS)

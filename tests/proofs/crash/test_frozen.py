@@ -1,4 +1,4 @@
-"""A server that is frozen past its lease and thawed, and a tool that blocks: what they may still write, and whom they disturb."""
+"""A server that is frozen past its lease and thawed, and a tool that blocks: their late writes, and their effect on others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tills(template, tmp_path):
 
 @contextlib.contextmanager
 def frozen(till: Till) -> Iterator[None]:
-    """The server, stopped in the middle of what it does, but not of a write: one that stops there holds up everybody's."""
+    """The server, frozen in the middle of its work, but not of a write, which would block all others."""
     pid = till.process.pid
     for _ in patiently("a moment between two writes"):
         os.kill(pid, signal.SIGSTOP)
@@ -45,7 +45,7 @@ def frozen(till: Till) -> Iterator[None]:
 
 
 def writable(till: Till) -> bool:
-    """Whether nobody holds the write lock."""
+    """Whether the write lock is free."""
     with contextlib.closing(sqlite3.connect(till.database, timeout=0, isolation_level=None)) as connection:
         try:
             connection.execute("BEGIN IMMEDIATE")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.crash
 
 REQUESTS = 3
 ASK = {"kind": "approval", "title": "Wharfage?", "tool_name": "pay", "input": {"amount": 1}, "agent": "wharfinger"}
-#: After what the process dies, once: a batch was counted, a request was ended, how far the count is was stored.
+#: The process dies once, after one of these: a batch was counted, a request was ended, the progress of the count was stored.
 POINTS = ("_begin", "_count_next", "_settle", "_mark")
 #: Someone who has voted may not decide any more; and then may again, which has everything counted anew.
 LOSE = """
@@ -23,7 +23,7 @@ User.objects.get(username="approver").user_permissions.clear()
 """
 REGAIN = """
 from django.contrib.auth.models import User
-from approvals.actions.recounting import ask_for_recount
+from approvals.actions.policy.votes.recount import ask_for_recount
 first, second = User.objects.get(username="approver"), User.objects.get(username="auditor")
 first.user_permissions.set(second.user_permissions.all())
 first.groups.set(second.groups.all())
@@ -35,9 +35,9 @@ ask_for_recount()
 @pytest.mark.parametrize("point", POINTS)
 def test_a_kill_in_a_count_loses_no_outcome_and_makes_none_twice(point, database, tmp_path):
     control = tmp_path / "control"
-    prepare = PREPARE.format(control=str(control), owner="recounting", name=point)
+    prepare = PREPARE.format(control=str(control), owner="recount", name=point)
     prepare = prepare.replace(
-        "from approvals.actions import asking, attachments", "from approvals.actions import recounting"
+        "from approvals.actions import asking, attachments", "from approvals.actions.policy.votes import recount"
     )
     with Server(tmp_path, database=database, prepare=prepare) as server:
         agent = Remote(server, "requester", ("ask", "read"))

@@ -1,4 +1,4 @@
-"""kill -9 around a call of an idempotent tool: it runs again with the same id, and nobody is asked."""
+"""kill -9 around a call of an idempotent tool: it runs again with the same id, and no person is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 while a delegate votes, or while the person who is back replaces that vote: one seat, one vote."""
+"""kill -9 while a delegate votes, or while the returned person replaces that vote: one seat, one vote."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 from approvals.models import Absence, ApprovalRequest
-from approvals.policy.terms import Group, Stage, Terms
+from approvals.policy.terms import Stage, Terms, VoterGroup
 owner, delegate = User.objects.get(username="approver"), User.objects.get(username="auditor")
 second = User.objects.create_user("second")
 for person in (delegate, second):
     person.user_permissions.set(owner.user_permissions.all())
     person.groups.set(owner.groups.all())
-group = Group(people=(owner.pk, second.pk), votes=2)
+group = VoterGroup(people=(owner.pk, second.pk), votes=2)
 ApprovalRequest.objects.update(terms=Terms(stages=(Stage(groups=(group,)),)).document())
 now = timezone.now()
 Absence.objects.create(
@@ -42,10 +42,10 @@ Absence.objects.create(
 @pytest.mark.parametrize("point", POINTS)
 def test_a_kill_during_a_vote_for_someone_who_is_away_fills_their_seat_once(point, database, tmp_path):
     control = tmp_path / "control"
-    prepare = PREPARE.format(control=str(control), owner="voting" if point == "_store" else "actions", name=point)
+    prepare = PREPARE.format(control=str(control), owner="cast" if point == "_store" else "actions", name=point)
     prepare = prepare.replace(
         "from approvals.actions import asking, attachments",
-        "from approvals import actions\nfrom approvals.actions import voting",
+        "from approvals import actions\nfrom approvals.actions.policy.votes import cast",
     )
     with Server(tmp_path, database=database, prepare=prepare) as server:
         agent = Remote(server, "requester", ("ask", "read"))
@@ -71,7 +71,7 @@ def test_a_kill_during_a_vote_for_someone_who_is_away_fills_their_seat_once(poin
         (absence,) = owner.send("GET", "/absences").body["items"]
         assert owner.send("POST", f"/absences/{absence['id']}/end", {}).status == 200
         vote_twice(owner)
-        # Whoever stood in has no seat now.
+        # The delegate has no seat now.
         assert approve(delegate, asked).status == 403
         assert seats(agent, asked) == (
             "1 of 2, approver or second missing",
@@ -83,7 +83,7 @@ def test_a_kill_during_a_vote_for_someone_who_is_away_fills_their_seat_once(poin
 
 
 def seats(reader: Remote, asked: dict[str, Any]) -> tuple[str, list[tuple[str, str | None, bool]]]:
-    """How far the votes are, and of each whose key gave it, for whom, and whether it counts."""
+    """Return the progress of the votes, and of each its key, its seat, and whether it counts."""
     votes = reader.send("GET", f"/requests/{asked['id']}").body["votes"]
     cast = [(each["by"].rpartition(" ")[2], each["on_behalf_of"], each["counts"]) for each in votes["cast"]]
     return votes["progress"], cast

@@ -27,7 +27,7 @@ def test_a_stop_that_comes_before_the_next_runner_does_not_hide_the_result(templ
             press(till, request, **verdict(till, kind, "stopped"))
         assert till.process is not None
         till.process.wait(PATIENCE)
-        # Somebody had pressed Stop, and the runner was dead before it saw that.
+        # A person had pressed Stop, and the runner died before it saw that.
         with contextlib.closing(sqlite3.connect(till.database)) as connection, connection:
             connection.execute("UPDATE chats_turn SET stopped = 1")
         till.up()

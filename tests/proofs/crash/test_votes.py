@@ -13,17 +13,17 @@ from tests.support.processes.server import PATIENCE, Server
 pytestmark = pytest.mark.crash
 
 #: By point, whether the commit of the vote and its decision was before the kill.
-POINTS = {("voting", "_store"): False, ("voting", "_end"): False, ("actions", "decide"): True}
+POINTS = {("cast", "_store"): False, ("cast", "end_by_votes"): False, ("actions", "decide"): True}
 ASK = {"kind": "approval", "title": "Wharfage?", "tool_name": "pay", "input": {"amount": 1}, "agent": "wharfinger"}
-#: Two of anyone; and someone who may decide besides the demo's approver.
+#: Any two; and a decider besides the demo's approver.
 NEEDS_TWO = """
 from django.contrib.auth.models import User
 from approvals.models import ApprovalRequest
-from approvals.policy.terms import Group, Stage, Terms
+from approvals.policy.terms import Stage, Terms, VoterGroup
 second, first = User.objects.get(username="auditor"), User.objects.get(username="approver")
 second.user_permissions.set(first.user_permissions.all())
 second.groups.set(first.groups.all())
-ApprovalRequest.objects.update(terms=Terms(stages=(Stage(groups=(Group(votes=2),)),)).document())
+ApprovalRequest.objects.update(terms=Terms(stages=(Stage(groups=(VoterGroup(votes=2),)),)).document())
 """
 
 
@@ -34,7 +34,7 @@ def test_a_kill_between_vote_and_outcome_loses_no_vote_and_counts_none_twice(poi
     prepare = PREPARE.format(control=str(control), owner=owner, name=name)
     prepare = prepare.replace(
         "from approvals.actions import asking, attachments",
-        "from approvals import actions\nfrom approvals.actions import voting",
+        "from approvals import actions\nfrom approvals.actions.policy.votes import cast",
     )
     with Server(tmp_path, database=database, prepare=prepare) as server:
         agent = Remote(server, "requester", ("ask", "read"))

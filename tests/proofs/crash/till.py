@@ -88,7 +88,7 @@ def patiently(what: str) -> Iterator[None]:
 
 
 def open_requests(till: Till, chat: int) -> list[Any]:
-    """What a chat and the sub-agents in it wait for."""
+    """Return the pending requests of a chat and of its sub-agents."""
     sql = "SELECT id, kind FROM approvals_approvalrequest WHERE scope = ? AND status = 'pending'"
     found = till.rows(sql, f"chat:{chat}")
     return [(UUID(request), kind) for request, kind in found]

@@ -1,4 +1,4 @@
-"""What is here means something on PostgreSQL only: real locks, and transactions that overlap.
+"""Tests for PostgreSQL only: real locks, and transactions that overlap.
 
 Where the suite runs on SQLite, `tests/proofs/test_on_postgresql.py` has the races run in a process of their own.
 """

@@ -1,4 +1,4 @@
-"""Threads with connections of their own, let go at one moment; and a wait for what PostgreSQL says others wait for."""
+"""Threads with connections of their own, started at one moment; and a wait for locks in PostgreSQL's view."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.db import connection, transaction
 
 #: Seconds; nothing waits longer than it has to.
 PATIENCE = 120.0
-#: Any number that nobody else takes.
+#: Any unused number.
 GATE = 4_711
 
 
 class Act(threading.Thread):
-    """Something that one of many does; `result` is what it returned or raised."""
+    """One of several acts at the same moment, on its own thread; `result` is its return value or its error."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__(daemon=True)
@@ -53,7 +53,7 @@ class Act(threading.Thread):
 
 
 def race(*works: Callable[[], Any]) -> list[Any]:
-    """What each returned or raised; all begin at one moment, connected."""
+    """Return the results or errors of works that begin at one moment, connected."""
     start = threading.Barrier(len(works))
 
     def one(work: Callable[[], Any]) -> Any:
@@ -67,7 +67,7 @@ def race(*works: Callable[[], Any]) -> list[Any]:
 
 
 def failures(found: list[Any], *expected: type[Exception]) -> list[str]:
-    """What was raised and must be one of the expected refusals, in words: a deadlock, a lost row."""
+    """Return the errors that are none of the expected refusals, as text: a deadlock, a lost row."""
     return [
         f"{type(one).__name__}: {one}" for one in found if isinstance(one, Exception) and not isinstance(one, expected)
     ]
@@ -89,9 +89,9 @@ def until(probe: Callable[[], Any], what: str) -> None:
 
 @contextmanager
 def gate_before_the_record(words: str) -> Iterator[Callable[[], None]]:
-    """Whoever records an entry whose comment or body has these words waits until the gate is opened, its number drawn.
+    """Let any transaction that records an entry with these words in its comment or body wait, its number drawn, for the gate.
 
-    Yields what opens it; it is open behind the block at the latest.
+    Yield a function that opens the gate; it is open after the block at the latest.
     """
     function = f"""CREATE FUNCTION waiting() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF NEW.body LIKE '%{words}%' THEN PERFORM pg_advisory_xact_lock_shared({GATE}); END IF; RETURN NEW; END $$"""

@@ -1,4 +1,4 @@
-"""Turns under real locks: a stop, a late result, an edit and a decision at once leave one truth, and nobody blocks another."""
+"""Turns under real locks: a stop, a late result, an edit and a decision at once leave one truth, and none blocks another."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_late_result_and_a_persons_word_about_it_close_the_call_once(verdict):
         decision = Decision.objects.get(request=question)
         results = {CallState.SUCCEEDED: {"paid", "found it"}, CallState.FAILED: {None}, CallState.READY: {None}}
         assert call.output in results[CallState(call.state)]
-        # The result is true whenever it came: it stands unless the person's word had settled the call before.
+        # The late result is true: it stands unless the person's answer had settled the call before.
         assert (call.output == "paid") == (found[0] is True)
         if decision.by_id is None:
             assert (call.output, isinstance(found[1], AlreadyDecided)) == ("paid", True)

@@ -23,7 +23,7 @@ from tests.support.people import alice
 __all__ = ["folder"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: What psycopg sends in place of `connection.commit()`.
+#: The statement that psycopg sends for `connection.commit()`.
 COMMIT = b"COMMIT\x00"
 
 

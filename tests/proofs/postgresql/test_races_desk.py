@@ -1,4 +1,4 @@
-"""The desk under real locks: who is first wins, nobody waits for ever, nothing is asked or decided twice."""
+"""The desk under real locks: the first wins, none waits forever, nothing is asked or decided twice."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_request_that_ends_while_a_statement_waits_for_it_is_recognized_as_tor
 def ask(
     owner: User, title: str, *, key: str | None = None, call: str | None = None, kind: Kind = Kind.APPROVAL
 ) -> AskOutcome:
-    """What a client asks, with a digest over all that it says."""
+    """Ask like a client, with a digest over the whole request."""
     origin = Origin(scope="key:1", digest=digest([title, kind.value]), idempotency_key=key)
     return actions.ask_for_client(Ask(kind=kind, title=title, tool_call_id=call), origin, by=owner)
 
@@ -90,7 +90,7 @@ def test_twenty_identical_asks_at_once_ask_once(named):
         assert Counter(asked.replayed for asked in found) == {False: 1, True: 19}
         (request,) = {asked.request for asked in found}
         assert AuditEntry.objects.filter(request_id=request.pk).count() == 1
-    # What lost has left nothing behind.
+    # The loser has left nothing behind.
     assert (Workflow.objects.count(), ApprovalRequest.objects.count()) == (5, 5)
 
 

@@ -52,7 +52,7 @@ class Follower:
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch):
-    # The numbers of entries begin anew with every test; what a process knows of them is for one database.
+    # The numbers of entries begin anew with every test; a process's memory of them is for one database.
     monkeypatch.setattr(sequence, "_horizon", sequence.Horizon())
 
 

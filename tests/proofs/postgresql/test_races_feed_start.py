@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch):
-    # The numbers of entries begin anew with every test; what a process knows of them is for one database.
+    # The numbers of entries begin anew with every test; a process's memory of them is for one database.
     monkeypatch.setattr(sequence, "_horizon", sequence.Horizon())
     monkeypatch.setattr(feed, "_seen", {})
     # All of a test happens within the minute that is allowed for wrong clocks.
@@ -79,7 +79,7 @@ def test_an_old_gap_that_nothing_can_fill_is_not_where_a_follower_begins_while_o
         make_request(owner, title="Never mind")
     make_request(owner)
     with on_its_way(owner, 0) as (number, commit):
-        # It has begun after the gap: it cannot be what is missing there.
+        # It has begun after the gap, so it can't fill it.
         assert feed.start_cursor("") == feed.StreamCursor(number)
         commit()
 

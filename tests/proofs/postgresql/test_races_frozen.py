@@ -12,8 +12,8 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.actions import recounting
-from approvals.actions.policy import following_up
+from approvals.actions.policy.duty import reminders
+from approvals.actions.policy.votes import recount as vote_recount
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.db import pool, transactions
@@ -39,13 +39,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 #: As many as a process has threads for the database.
 PEERS = pool.THREADS
-#: Seconds. What waits for nobody takes a fraction of it.
+#: Seconds. A call that waits for no lock takes a fraction of it.
 AT_ONCE = 30.0
 
 
 @contextmanager
 def frozen_in(*locks):
-    """Processes that stand still in a transaction, each holding what one of these locks; until the end of the block."""
+    """Processes frozen in a transaction until the end of the block, each holding the lock that one of these takes."""
     thaw, held = threading.Event(), [threading.Event() for _ in locks]
 
     def stand_still(lock, mine: threading.Event) -> None:
@@ -84,7 +84,7 @@ def alice_once():
 
 
 async def within(seconds: float, *works):
-    """What these give on the process's own threads, all at once."""
+    """Return the results of these works, run at once on the process's own threads."""
     async with asyncio.timeout(seconds):
         return await asyncio.gather(*(pool.run(work) for work in works))
 
@@ -99,7 +99,7 @@ def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
             chat_sweep.wake_stuck_turns()
             assert set(rung) == {turn.pk for turn in (*turns, other)}
             takes = [lambda turn=turn: claim_turn(turn.pk, owner="healthy") for turn in turns]
-            # More of them than threads: whoever waited would hold up the one that can be had.
+            # More of them than threads: any waiting one would hold up the free one.
             found = asyncio.run(within(AT_ONCE, *takes, *takes, lambda: claim_turn(other.pk, owner="healthy")))
             assert [each is not None for each in found] == [False] * 2 * PEERS + [True]
     finally:
@@ -169,9 +169,9 @@ def test_reminders_of_a_workflow_that_stays_locked_hold_up_no_others():
     FollowUp.objects.bulk_create(FollowUp(request=request, due_at=past) for request in held)
     FollowUp.objects.create(request=other, due_at=past + timedelta(hours=1))
     with frozen_in(lambda: Workflow.objects.select_for_update().get(pk=busy.pk)):
-        asyncio.run(within(AT_ONCE, following_up.carry_out_follow_ups))
+        asyncio.run(within(AT_ONCE, reminders.carry_out_follow_ups))
         assert FollowUp.objects.count() == len(held)
-    following_up.carry_out_follow_ups()
+    reminders.carry_out_follow_ups()
     assert FollowUp.objects.count() == 0
 
 
@@ -180,9 +180,9 @@ def test_votes_are_counted_by_one_process_and_the_others_leave_it_to_that_one():
     # It has begun.
     VoteRecount.objects.update(answers=[recount.pk])
     with frozen_in(lambda: VoteRecount.objects.select_for_update().get()):
-        asyncio.run(within(AT_ONCE, recounting.recount_votes))
+        asyncio.run(within(AT_ONCE, vote_recount.recount_votes))
         assert VoteRecount.objects.count() == 1
-    recounting.recount_votes()
+    vote_recount.recount_votes()
     assert VoteRecount.objects.count() == 0
 
 
@@ -213,7 +213,7 @@ def test_a_row_that_is_released_again_and_again_refuses_nobody(monkeypatch):
     owner, decider = alice(), bob()
     large = make_workflow(owner)
     requests = [make_request(owner, workflow=large, tool_call_id=None) for _ in range(5 * PLACES)]
-    # Each of them holds the row for half of what is too long, whatever the machine does meanwhile.
+    # Each of them holds the row for half of the limit, regardless of the machine's load.
     holds = []
     monkeypatch.setattr(transactions, "monotonic", lambda: sum(holds))
 
@@ -231,7 +231,7 @@ def test_a_row_that_is_released_again_and_again_refuses_nobody(monkeypatch):
 def limits(monkeypatch):
     """The connections of this process keep to these limits."""
 
-    def keep_to(given: timeouts.Limits) -> None:
+    def keep_to(given: timeouts.ServerTimeouts) -> None:
         monkeypatch.setitem(connection.settings_dict, "OPTIONS", dict(connection.settings_dict["OPTIONS"]))
         timeouts.apply_limits(given)
 
@@ -243,7 +243,11 @@ def limits(monkeypatch):
 
 def test_a_process_that_was_frozen_in_a_transaction_has_lost_its_locks_and_can_write_nothing(limits):
     turn = lapsed()
-    limits(timeouts.Limits(statement_timeout=30_000, lock_timeout=30_000, idle_in_transaction_session_timeout=3_000))
+    limits(
+        timeouts.ServerTimeouts(
+            statement_timeout=30_000, lock_timeout=30_000, idle_in_transaction_session_timeout=3_000
+        )
+    )
     standing, taken = threading.Event(), threading.Event()
 
     def freeze() -> None:
@@ -273,14 +277,14 @@ def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in
     monkeypatch.setattr(pool, "RETRY", 0.1)
     turns = [say(make_chat(alice_once()), "hello") for _ in range(PEERS)]
     claims = [claim_turn(turn.pk, owner="healthy")[0] for turn in turns]
-    limits(timeouts.Limits(statement_timeout=30_000, lock_timeout=200, idle_in_transaction_session_timeout=0))
+    limits(timeouts.ServerTimeouts(statement_timeout=30_000, lock_timeout=200, idle_in_transaction_session_timeout=0))
 
     async def story() -> None:
         with frozen_in(*map(holding, turns)):
             piece = [Recorded(1, 0, events.StepStarted(0))]
             writing = [asyncio.create_task(pool.run(actions.store_progress, claim, piece)) for claim in claims]
             await asyncio.sleep(0)
-            # All threads are at work for those that are locked, and yet there is room.
+            # All threads work for the locked ones, and yet there is room.
             assert await within(AT_ONCE, Turn.objects.count) == [PEERS]
             assert not any(task.done() for task in writing)
         await asyncio.wait_for(asyncio.gather(*writing), PATIENCE)
@@ -291,7 +295,7 @@ def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in
 
 def test_people_are_told_to_try_again_when_a_lock_takes_too_long(limits):
     request, decider = make_request(alice()), bob()
-    limits(timeouts.Limits(statement_timeout=30_000, lock_timeout=200, idle_in_transaction_session_timeout=0))
+    limits(timeouts.ServerTimeouts(statement_timeout=30_000, lock_timeout=200, idle_in_transaction_session_timeout=0))
 
     def workflow() -> None:
         Workflow.objects.select_for_update().get(pk=request.workflow_id)

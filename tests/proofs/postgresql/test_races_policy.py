@@ -10,7 +10,7 @@ from django.db import transaction
 
 from approvals import actions
 from approvals.actions import attention
-from approvals.actions.attention.advising import Recommendation
+from approvals.actions.attention.advice import Recommendation
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided
@@ -51,7 +51,7 @@ def test_twenty_equal_asks_at_once_are_each_answered_once_by_the_earlier_no(work
 
 
 def test_what_is_asked_while_the_no_is_taken_back_waits_or_is_answered_and_nothing_else():
-    """An approval of the same call ends the earlier no: what is asked after its commit goes to people."""
+    """An approval of the same call ends the earlier no: calls after its commit go to people."""
     apply_policy(repeat_rejections=True)
     asker, decider = alice(), bob()
     waiting = ask(asker)

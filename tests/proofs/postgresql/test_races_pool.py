@@ -1,4 +1,4 @@
-"""The pool: a connection in steady use is not checked, and one that broke while it rested is replaced."""
+"""The pool: a connection in steady use is not checked, and one that broke while idle is replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what, under real locks: no two changes widen together what neither may, and who lost a right decides nothing."""
+"""Rights under real locks: no two changes together widen more than either may, and a lost right decides nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from approvals import actions
 from approvals.access.rights import ADMINISTER, DECIDE
 from approvals.access.standing import standing_of
 from approvals.actions.locking import lock_known_workflow
-from approvals.actions.recounting import recount_votes
+from approvals.actions.policy.votes.recount import recount_votes
 from approvals.administration.people.actions import change_person, give_roles, set_active
 from approvals.administration.scopes.actions import ScopeTerms, store_scope
 from approvals.asking.answers import Answer
@@ -65,7 +65,7 @@ def test_no_one_joins_a_team_while_making_a_scope_that_names_it(dora):
         )
         assert failures([joined, stored], NotAllowed) == []
         assert isinstance(stored, NotAllowed | PendingChange)
-        # What waits is there for someone else, and says nothing yet.
+        # The waiting change is for someone else, and shows nothing yet.
         assert (joined, ApproverScope.objects.count()) == ([], 1)
         team.user_set.clear()
         PendingChange.objects.all().delete()
@@ -130,7 +130,7 @@ def test_an_administrator_who_is_removed_while_waiting_changes_no_one(dora):
 
 
 def test_a_vote_that_was_counted_before_its_voter_came_back_is_not_left_behind(dora):
-    """The vote has read who may vote; they come back and everything is counted; only then the vote is stored."""
+    """The vote has read the voters; they come back and everything is counted; only then the vote is stored."""
     root = User.objects.create_superuser("root")
     people = [make_person(name) for name in ("bob", "erin")]
     for person in people:

@@ -1,4 +1,4 @@
-"""A real server on PostgreSQL: what waits outlives it, and goes on once."""
+"""A real server on PostgreSQL: waiting turns outlive it, and go on once."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def send(case, program: Remote, *not_meant) -> None:
     case.call_and_validate(
         base_url=program.server.address,
         headers={**case.headers, "Authorization": f"Bearer {program.key}"},
-        # What one field says about another is told in words, and not in the document.
+        # Rules between fields are only in the text of the document.
         excluded_checks=[positive_data_acceptance, *not_meant],
         timeout=60,
     )
@@ -65,7 +65,7 @@ def test_every_response_about_existing_objects_matches_the_document(case, progra
     asked = program.ask()
     for name in case.path_parameters:
         case.path_parameters[name] = 1 if name in NUMBERED else asked["id"]
-    # What was bad about the case may be what was just put right.
+    # The bad part of the case may be the one just corrected.
     send(case, program, negative_data_rejection)
 
 

@@ -19,11 +19,11 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 WAITING = 200
-#: What the server may need beside what it had when idle: its threads for requests, the loop's own, the database pool.
+#: The server's needs beyond those when idle: its threads for requests, the loop's own, the database pool.
 THREADS = handler.THREADS + 12
 #: As many as overlapped while they arrived: SQLite keeps those files open. One for each who waits would be 200.
 CONNECTIONS = WAITING // 4
-#: Seconds, on a machine that is loaded; who was forgotten would wait for a minute.
+#: Seconds, on a loaded machine; a forgotten client would wait for a minute.
 IN_TIME = 30.0
 
 
@@ -35,7 +35,7 @@ def agent(server):
 
 
 class Poll:
-    """A long poll that was sent; as long as the API allows, unless it is told otherwise."""
+    """A long poll that was sent; by default as long as the API allows."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -63,7 +63,7 @@ class Poll:
 
 
 async def asleep(agent: Remote, how_many: int, request_id: str) -> list[Poll]:
-    """So many long polls that the server has all taken in: it has answered what came after them."""
+    """Send so many long polls, and wait until the server has accepted all: it has answered later calls."""
     polls = []
     for number in range(how_many):
         polls.append(await Poll.sent(agent, request_id))
@@ -81,15 +81,13 @@ async def look(agent: Remote, request_id: str) -> None:
 
 @functools.cache
 def colleague(server: Server) -> Remote:
-    """Another one who decides: no key decides what a key of the same user has asked."""
-    server.run(
-        "from hitlsite.management.commands.seed_demo import make_person\nmake_person('colleague', 'approver', False)"
-    )
+    """Another decider: no key decides requests of the same user's keys."""
+    server.run("from hitlsite.demo.people import make_person\nmake_person('colleague', 'approver', False)")
     return Remote(server, "colleague", ("decide",))
 
 
 def decide(agent: Remote, request_id: str, verdict: str = "approve") -> float:
-    """Decide with somebody else's key than the agent's, and give the moment when that was sent."""
+    """Decide with another person's key than the agent's; return the moment of sending."""
     decider = colleague(agent.server)
     began = time.monotonic()
     assert decider.send("POST", f"/requests/{request_id}/decision", {"verdict": verdict}).status == 200
@@ -110,7 +108,7 @@ def connections_of(server: Server) -> int:
 
 
 async def test_a_decision_reaches_a_waiting_client_promptly(tmp_path):
-    # Nothing is read again: what comes before the time is up was rung.
+    # Nothing is read again: an answer before the time is up was rung.
     with Server(tmp_path, prepare="from approvals.background import waiting_room; waiting_room.POLL = 3600") as server:
         agent, latencies = Remote(server, "admin"), []
         colleague(server)

@@ -17,7 +17,7 @@ from tests.support.desk.following import Parser
 from tests.support.processes.server import Server, until
 from tests.support.services import real_processes  # noqa: F401
 
-#: Seconds that a deadline may be late by: one between two looks of the sweep, and what a loaded machine takes for the rest.
+#: Seconds that a deadline may be late by: one between two sweeps, and a loaded machine's time for the rest.
 LATE = 30.0
 
 
@@ -68,7 +68,7 @@ def test_a_request_expires_once_and_on_time_across_a_restart(tmp_path):
 
         server.kill()
         state = "SELECT status FROM approvals_approvalrequest WHERE id = ?"
-        move_deadline(server, away, timedelta(seconds=-1))  # it passes while nobody serves
+        move_deadline(server, away, timedelta(seconds=-1))  # it passes while no server runs
         assert server.value(state, away) == "pending"
         server.start()
         until(lambda: server.value(state, away) == "expired", "the missed deadline is kept", LATE)

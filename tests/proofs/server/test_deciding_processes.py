@@ -19,7 +19,7 @@ from tests.support.people import alice, make_person
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-#: Decides the requests named on its input, one by one, and prints what came of each.
+#: Decides the requests named on its input, one by one, and prints the result of each.
 DECIDER = """
 import json, sys
 import django

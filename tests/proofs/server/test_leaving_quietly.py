@@ -1,4 +1,4 @@
-"""A server that is told to end while messages are due says nothing of those that it leaves to the next one."""
+"""A server that is told to end while messages are due does not log those that it leaves to the next one."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_entries_after_an_uncommitted_one_are_held_back(monkeypatch):
 
     @transaction.atomic
     def overtaken() -> tuple[ApprovalRequest, ApprovalRequest, dict]:
-        # What a reader on PostgreSQL sees while an earlier transaction is about to commit.
+        # A reader's view on PostgreSQL while an earlier transaction is about to commit.
         first, second = make_request(owner, Kind.QUESTION), make_request(owner, Kind.QUESTION)
         entry = AuditEntry.objects.get(request_id=first.pk)
         row = {field.attname: getattr(entry, field.attname) for field in AuditEntry._meta.concrete_fields}
@@ -44,7 +44,7 @@ def test_entries_after_an_uncommitted_one_are_held_back(monkeypatch):
             assert [one.own_id for one in heard if one.event == "interrupt"] == [str(first.pk), str(second.pk)]
             (_, third, _) = await run(overtaken)
             assert await follower.nothing()
-            # By now, what is missing was rolled back.
+            # By now, the missing entry was rolled back.
             monkeypatch.setattr(feed, "OVERLAP", timedelta(0))
             await follower.hear(9)
             return [one.own_id for one in follower.heard if one.event == "interrupt"][2:] == [str(third.pk)]

@@ -1,4 +1,4 @@
-"""What a server behind a proxy says and logs, without DEBUG, of requests that it refuses before any page is found."""
+"""The answers and logs of a server behind a proxy, without DEBUG, for requests refused before URL resolution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from http.client import HTTPResponse
 
 import pytest
 
-from hitlsite.server.body_limit import MAX_BODY
+from hitlsite.server.handler import MAX_BODY
 from hitlsite.settings import DATA_UPLOAD_MAX_NUMBER_FIELDS
 from tests.support.processes.server import PATIENCE, Server
 from tests.support.services import real_processes  # noqa: F401 - a fixture

@@ -1,4 +1,4 @@
-"""A server that stops, or dies, in the middle: what waits still waits, and what ran goes on, once."""
+"""A server that stops, or dies, in the middle: waiting turns still wait, and running ones go on, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py serve` as a process: its port, its shutdown, and fifty people who decide at once."""
+"""`manage.py serve` as a process: its port, its shutdown, and fifty people deciding at once."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_fifty_concurrent_decisions_have_one_winner_whom_the_others_learn(server
 
 def test_on_sigterm_short_responses_finish_and_long_turns_are_handed_over(tmp_path):
     agents = "chats.agent.demo.support,tests.support.processes.patient_agent.patient"
-    # What is left of the short one takes a quarter of a second, where the machine is quick.
+    # The rest of the short one takes a quarter of a second on a quick machine.
     longer = "from chats.engine.jobs import Jobs; Jobs.drain.__defaults__ = (15.0,)"
     # The long one would take ten minutes.
     with Server(tmp_path, prepare=longer, HITL_AGENTS=agents, WORD_SECONDS="40") as server:

@@ -38,7 +38,7 @@ def ask(server: Server, callback_url: str, note: Path) -> tuple[str, str]:
 
 
 def make_due(server: Server) -> None:
-    """Time goes by: whatever was claimed by a process that is gone may be tried again."""
+    """Let time pass: deliveries claimed by a process that is gone may be tried again."""
     server.rows("UPDATE approvals_outboxevent SET next_attempt_at = '2026-01-01 00:00:00' WHERE delivered_at IS NULL")
 
 

@@ -1,4 +1,4 @@
-"""What a WebSocket does not read is bounded in the memory of the server."""
+"""Messages that a WebSocket does not read are bounded in the server's memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is backed up in use and restored elsewhere goes on: paused turns are answered there, and continue once."""
+"""A site backed up in use and restored elsewhere goes on: paused turns are answered there, and continue once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def answered_elsewhere(here: Site, there: Site, move) -> None:
     here.work()
     chat, request = here.person("requester").pause("Please refund order 4711, 250 euros")
     move()
-    # Here it goes on, and another decision is made: what was backed up knows nothing of it.
+    # Here it goes on, and another decision is made: the backup lacks it.
     assert here.person("approver").decide(request, verdict="reject").status == 302
     here.wait_for_turn(chat, "completed")
     here.stop()

@@ -32,7 +32,7 @@ def said(instruction: str) -> list[str]:
 
 
 def copied() -> list[tuple[str, str]]:
-    """What the image is made of: (from the project, to below /app)."""
+    """The files of the image: (from the project, to below /app)."""
     pairs = [rest.split() for rest in said("COPY") if not rest.startswith("--from")]
     return [(source, target) for source, target in pairs]
 
@@ -65,7 +65,7 @@ def test_what_is_left_out_of_that_file_is_as_if_nothing_was_said():
 
 
 def build(target: Path, **settings: str) -> None:
-    """What `docker build` would make of the project, below `target`."""
+    """Build below `target` like `docker build`."""
     target.mkdir()
     for source, _ in copied():
         if (ROOT / source).is_dir():

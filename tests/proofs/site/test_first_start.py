@@ -50,7 +50,7 @@ POINTS = {
 
 
 def required_settings() -> dict[str, str]:
-    """What compose.yaml gives a process if only the required settings are made, on the services of this run."""
+    """Return the environment that compose.yaml gives a process with only the required settings, on the services of this run."""
     given = COMPOSITION["services"]["web1"]["environment"]
     defaults = {name: re.fullmatch(r"\$\{\w+:-(.*)\}", value) for name, value in given.items()}
     settings = {name: default[1] for name, default in defaults.items() if default is not None}

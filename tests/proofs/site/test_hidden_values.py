@@ -1,4 +1,4 @@
-"""A hidden value of few possibilities is not found by trying all of them against what other people read."""
+"""A hidden value of few possibilities is not found by trying all of them against other people's data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from approvals.asking.digests import input_digest, input_text
 from approvals.db.canonical_json import canonical
-from approvals.db.input_digest import input_digest, input_text
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, OutboxEvent, ToolSettings
 from approvals.outbound import webhooks
 from approvals.record import export
@@ -40,9 +40,9 @@ EDITED = {"door": "south", "pin": PIN}
 #: An input in which nothing is hidden until a person adds it.
 PLAIN = {"door": "east"}
 ADDED = {"door": "west", "pin": PIN}
-#: The PIN as a value: as four digits, it stands in some random id too.
+#: The PIN as a value: four digits may also be part of a random id.
 WRITTEN = re.compile(rf"""(["'>\s]|&quot;){PIN}(["'<\s]|&quot;)""")
-#: Stands for the PIN in what a guesser hashes.
+#: Stands for the PIN in the text a guesser hashes.
 HOLE = "~~~~"
 TOOL = {"kind": "approval", "title": "Open the door?", "tool_name": "open_door", "input": INPUT}
 FILE = attachment(b"North, please.\n", "note.txt")
@@ -50,7 +50,7 @@ FILE = attachment(b"North, please.\n", "note.txt")
 
 @dataclass(frozen=True)
 class Planted:
-    """Who asked and what: requests that wait, that were approved, changed and reported, and a chat."""
+    """Requesters and their requests: pending, approved, changed and reported ones, and a chat."""
 
     agent: Machine
     approver: Machine
@@ -92,7 +92,7 @@ def all_of(pages: AsyncIterator[Any]) -> str:
 
 
 def pages_of(planted: Planted) -> str:
-    """Return what people read: of each request, its page, its record and the admin; the audit log, and the chat."""
+    """Return the data that people read: of each request, its page, its record and the admin; the audit log, and the chat."""
     see = browser(User.objects.create_superuser("root"))
     ids = [request.pk for request in planted.requests]
     addresses = [
@@ -112,7 +112,7 @@ def pages_of(planted: Planted) -> str:
 
 
 def documents_of(planted: Planted) -> str:
-    """Return what programs of other people read over REST, and what endpoints and events are sent."""
+    """Return the data that programs of other people read over REST, and that endpoints and events are sent."""
     replies = [
         reader.get(f"/requests/{request.pk}")
         for reader in (planted.approver, planted.viewer)
@@ -137,7 +137,7 @@ READ = {"pages": pages_of, "documents and events": documents_of, "exports": expo
 
 
 def hashed_texts(shown: str, planted: Planted) -> Iterator[bytes]:
-    """Yield what a guesser would hash who reads everything, with a hole in the place of the PIN."""
+    """Yield the texts to hash for a guesser who reads everything, with a hole in place of the PIN."""
     salts = ["", *sorted(set(re.findall(r"\b[0-9a-f]{32}\b", shown)))]
     for request in planted.requests:
         files = [
@@ -218,6 +218,6 @@ def test_the_program_that_asked_checks_the_digests_with_the_salt(planted):
         assert made["approved_digest"] == input_digest(made["approved_input"], salt=made["digest_salt"] or "")
     salts = [(document["digest_salt"] is None, document["decision"]["digest_salt"] is None) for document in documents]
     assert salts == [(False, False), (False, False), (True, False)]
-    # And so the PIN would be found from what is shown, if the salt were shown too.
+    # With the salt, the PIN would be found from the displayed data.
     shown = json.dumps(documents)
     assert pins_in(shown, hashed_texts(shown, planted)) == {PIN}

@@ -1,4 +1,4 @@
-"""What a site logs in production: our own mistakes with their traceback, once; of what clients do wrong a line at most."""
+"""A site's log in production: our own errors with their traceback, once; errors of clients in one line at most."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Database:
 
 
 def said(script: str) -> tuple[str, str]:
-    """What a site prints and logs in production."""
+    """Return a site's output and logs in production."""
     env = environment(Database(), DEBUG="0", ALLOWED_HOSTS="testserver", SECRET_KEY="0123456789abcdef" * 4)  # type: ignore[arg-type]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", ASKED + script], cwd=ROOT, env=env, capture_output=True, text=True

@@ -56,7 +56,7 @@ class MailServer:
     def talk(self) -> None:
         self.socket.settimeout(120)
         connection, _ = self.socket.accept()
-        # What came to encrypt and hears plain words hangs up.
+        # A client that expects encryption hangs up on plain text.
         with contextlib.suppress(OSError), connection, connection.makefile("rwb") as stream:
             stream.write(b"220 ready\r\n")
             stream.flush()

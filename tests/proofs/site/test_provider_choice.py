@@ -1,4 +1,4 @@
-"""Who answers, as `make demo` chooses it: Claude where there is a key, the scripted provider where there is none."""
+"""The provider that `make demo` chooses: Claude with a key, the scripted one without."""
 
 from __future__ import annotations
 

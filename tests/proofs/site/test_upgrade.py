@@ -1,8 +1,4 @@
-"""A desk with the last schema before `0001_initial` goes on with its waiting chats; one that is older is refused in words.
-
-`older_desks` holds such desks as SQL, made by commit c9748bf8 with Django 5.2: a chat that has ended, one that waits for an
-approval, and one that waits for an answer.
-"""
+"""A desk of the first version is migrated and goes on; one that a commit before it made is refused in words."""
 
 from __future__ import annotations
 
@@ -16,31 +12,53 @@ from uuid import UUID
 
 import pytest
 
+from tests.proofs.site.first_version import restore_postgresql, restore_sqlite
 from tests.support.processes import postgres
 from tests.support.processes.deployed import Site, new_database, site
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
-DESKS = Path(__file__).parent / "older_desks"
-ENDED, APPROVAL, QUESTION = 1, 2, 3
+#: Print each table of ours with the number of rows that were read, with every column.
+READ_ALL = """
+from django.apps import apps
+for model in sorted(apps.get_models(), key=lambda model: model._meta.label):
+    if model._meta.app_label in ("approvals", "chats"):
+        print(model._meta.label, len([vars(row) for row in model._base_manager.all()]))
+"""
+#: What the stored desk has no row of: what only a running process, a browser or a moment has.
+EMPTY = {
+    "approvals.Advice",
+    "approvals.AskAlways",
+    "approvals.FollowUp",
+    "approvals.Invitation",
+    "approvals.LastNotice",
+    "approvals.PendingChange",
+    "approvals.PersonSession",
+    "approvals.PushSubscription",
+    "approvals.RequestAttachment",
+    "approvals.ResumeState",
+    "approvals.Resumption",
+    "approvals.Worker",
+    "chats.Attachment",
+}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+def first(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    """The stored desk of 0.1.0."""
     if request.param == "postgresql":
         url = new_database()
-        postgres.load(DESKS / "postgresql.sql", url)
+        restore_postgresql(url, tmp_path)
     else:
-        url = f"sqlite:///{tmp_path / 'older.sqlite3'}"
-        with closing(sqlite3.connect(tmp_path / "older.sqlite3")) as file:
-            file.executescript((DESKS / "sqlite.sql").read_text())
+        restore_sqlite(tmp_path / "first.sqlite3")
+        url = f"sqlite:///{tmp_path / 'first.sqlite3'}"
     with site(tmp_path, DATABASE_URL=url) as desk:
         yield desk
 
 
 @pytest.fixture
-def new(older: Site, tmp_path: Path) -> Iterator[Site]:
+def new(first: Site, tmp_path: Path) -> Iterator[Site]:
     """A new desk on the same kind of database."""
-    on_postgresql = older.env["DATABASE_URL"].startswith("postgresql")
+    on_postgresql = first.env["DATABASE_URL"].startswith("postgresql")
     url = new_database() if on_postgresql else f"sqlite:///{tmp_path / 'new.sqlite3'}"
     with site(tmp_path, DATABASE_URL=url) as desk:
         desk.set_up()
@@ -57,7 +75,7 @@ def dump(desk: Site) -> list[str]:
 
 
 def pg_dump(url: str, *options: str) -> list[str]:
-    """Return what pg_dump writes, without comments and the key of `psql`, which differs each time."""
+    """Return the output of pg_dump, without comments and the key of `psql`, which differs each time."""
     command = [str(postgres.find_binaries() / "pg_dump"), *options, url]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return [line for line in lines if line and not line.startswith(("--", "\\"))]
@@ -71,7 +89,7 @@ def schema(desk: Site) -> list[str]:
         # Django 6.1 writes conditions on booleans in another way.
         statements = [re.sub(r'NOT ("\w+")', r"\1 = 0", sql).removesuffix(")") for (sql,) in desk.rows(ours)]
         return sorted("\n".join(sorted(re.split(r', (?="\w+" [a-z]|CONSTRAINT )', sql))) for sql in statements)
-    # PostgreSQL writes some conditions in another way once they were restored, as those of the older desk were.
+    # PostgreSQL writes some conditions in another way once they were restored, as those of the stored desk were.
     restored, file = new_database(), desk.logs / "restored.sql"
     postgres.dump(url, file)
     postgres.load(file, restored)
@@ -80,75 +98,60 @@ def schema(desk: Site) -> list[str]:
     return tables.sub(lambda table: "\n".join([table[1], *sorted(table[2].split(",\n"))]), text).splitlines()
 
 
-def request_of(desk: Site, chat: int) -> str:
-    ((request,),) = desk.rows("SELECT approval_id FROM chats_toolcall WHERE chat_id = ? AND state = 'waiting'", chat)
-    return str(UUID(request))
+def waiting(desk: Site, tool: str) -> tuple[str, int]:
+    """Return the request of the only call of this tool that waits, and its chat."""
+    calls = "SELECT approval_id, chat_id FROM chats_toolcall WHERE name = ? AND state = 'waiting' ORDER BY id"
+    (request, chat), *_others = desk.rows(calls, tool)
+    return str(UUID(request)), chat
 
 
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
-def test_a_desk_with_waiting_chats_goes_on(older):
-    older.manage("migrate", "--verbosity", "0")
-    assert older.manage("check", "--database", "default").returncode == 0
-    older.serve()
-    older.work()
-    requester, approver = older.person("requester"), older.person("approver")
-    assert [older.turn(chat) for chat in (ENDED, APPROVAL, QUESTION)] == ["completed", "suspended", "suspended"]
+def test_its_waiting_chats_go_on_and_its_record_holds(first):
+    first.manage("migrate", "--verbosity", "0")
+    assert first.manage("check", "--database", "default").returncode == 0
+    first.serve()
+    first.work()
+    requester, approver = first.person("requester"), first.person("approver")
 
-    request = request_of(older, APPROVAL)
-    assert set(re.findall(r'"/requests/([0-9a-f-]{36})/', approver.get("/?q=4711").text)) == {request}
-    assert approver.decide(request, verdict="approve").status == 302
-    assert requester.decide(request_of(older, QUESTION), verdict="respond", choice=1).status == 302
-    older.wait_for_turn(APPROVAL, "completed")
-    older.wait_for_turn(QUESTION, "completed")
-    assert "refunded" in requester.get(f"/chats/{ENDED}/").text
-    assert older.manage("audit", "check").stdout.endswith("audit entries are unchanged.\n")
-    assert older.manage("makemigrations", "--check", "--dry-run").stdout == "No changes detected\n"
-
-
-def test_its_schema_is_then_that_of_a_new_desk(older, new):
-    older.manage("migrate", "--verbosity", "0")
-    assert schema(older) == schema(new)
+    refund, chat = waiting(first, "issueRefund")
+    assert f"/requests/{refund}/" in approver.get("/?q=4713").text
+    assert approver.decide(refund, verdict="approve").status == 302
+    question, other = waiting(first, "askUser")
+    assert requester.decide(question, verdict="respond", choice=1).status == 302
+    first.wait_for_turn(chat, "completed")
+    first.wait_for_turn(other, "completed")
+    assert "refunded" in requester.get(f"/chats/{chat}/").text
+    assert first.manage("audit", "check").stdout.endswith("audit entries are unchanged.\n")
+    assert first.manage("makemigrations", "--check", "--dry-run").stdout == "No changes detected\n"
 
 
-def test_settings_of_a_tool_in_several_spellings_are_joined(older):
-    insert = (
-        "INSERT INTO approvals_toolsettings (tool_name, key_fields, reason_required, min_priority, prepared_answers)"
-    )
-    for tool, strict, priority in (("Wire", "true", "high"), ("wire", "false", "critical"), ("refund", "false", "")):
-        older.rows(f"{insert} VALUES (?, '[]', {strict}, ?, '[]')", tool, priority)
-    older.manage("migrate", "--verbosity", "0")
-    left = older.rows("SELECT tool_name, reason_required, min_priority FROM approvals_toolsettings ORDER BY tool_name")
-    assert left == [("refund", False, ""), ("wire", True, "critical")]
-    requests = "SELECT DISTINCT tool_name, canonical_tool FROM approvals_approvalrequest WHERE tool_name > ''"
-    assert set(older.rows(requests)) == {("issueRefund", "issuerefund"), ("askUser", "askuser")}
+def test_each_of_its_rows_is_read(first):
+    before = {table: first.rows(f"SELECT COUNT(*) FROM {table}")[0][0] for table in ("approvals_grant", "chats_turn")}
+    first.manage("migrate", "--verbosity", "0")
+    lines = [line.split() for line in first.run(READ_ALL).splitlines()]
+    counts = {label: int(number) for label, number in lines}
+    assert (counts["approvals.Grant"], counts["chats.Turn"]) == (before["approvals_grant"], before["chats_turn"])
+    assert {label for label, number in counts.items() if number == 0} == EMPTY
 
 
-@pytest.mark.parametrize(("app", "name"), [("approvals", "0033_pending_changes"), ("chats", "0016_turn_version")])
-def test_a_desk_that_lacks_a_replaced_migration_is_told_what_to_run_first_and_stays_as_it_is(older, app, name):
-    older.rows("DELETE FROM django_migrations WHERE app = ? AND name = ?", app, name)
-    before = dump(older)
-    for command in (["migrate"], ["migrate", "--skip-checks"], ["serve", "--port", "0"]):
-        done = older.manage(*command, check=False)
-        assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (1, "", False), done.stderr
-        assert done.stderr.splitlines()[-1].endswith(
-            f" is too old for this version, which no longer contains the migrations of {app} that it lacks. Nothing was "
-            "changed. Run `manage.py migrate` of commit c9748bf8 first, and then that of this version."
-        )
-    assert dump(older) == before
+def test_its_schema_is_then_that_of_a_new_desk(first, new):
+    first.manage("migrate", "--verbosity", "0")
+    assert schema(first) == schema(new)
 
 
-# SQLite always had the index.
-@pytest.mark.parametrize("older", ["postgresql"], indirect=True)
-def test_a_desk_with_two_unfinished_turns_in_a_chat_is_told_so_and_stays_as_it_is(older):
-    older.rows("UPDATE chats_turn SET chat_id = ? WHERE chat_id = ?", APPROVAL, QUESTION)
-    before = dump(older)
-    done = older.manage("migrate", check=False)
-    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
-    assert done.stderr.splitlines()[-1] == (
-        f"CommandError: Chat {APPROVAL} has more than one unfinished turn, and this version allows one. Nothing was changed. "
-        "Stop the chat with the version that you upgrade from, until one is left, and run `manage.py migrate` again."
-    )
-    assert dump(older) == before
-    older.rows("UPDATE chats_turn SET state = 'stopped' WHERE id = (SELECT MAX(id) FROM chats_turn)")
-    older.manage("migrate", "--verbosity", "0")
+@pytest.mark.parametrize(
+    "command",
+    [["migrate"], ["migrate", "--skip-checks"], ["serve", "--port", "0"], ["check", "--database", "default"]],
+    ids=" ".join,
+)
+def test_a_desk_of_an_earlier_commit_is_refused_in_words_and_stays_as_it_is(first, command):
+    first.rows("INSERT INTO django_migrations (app, name, applied) VALUES ('approvals', '0001_desk', '2026-11-24')")
+    before = dump(first)
+    done = first.manage(*command, check=False)
+    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (1, "", False), done.stderr
+    assert (
+        "was made by a commit before 0.1.0, the first version, and cannot be migrated. Nothing was changed. Go on using "
+        "that commit with it, or set DATABASE_URL to a new database and run `manage.py migrate`."
+    ) in done.stderr
+    assert dump(first) == before

@@ -32,7 +32,7 @@ def stamp() -> float:
 
 
 def hear(event: Event) -> None:
-    """An app that listens; it is called by nobody where deliveries are off."""
+    """An app that listens; never called while deliveries are off."""
 
 
 clerk = Agent(

@@ -1,4 +1,4 @@
-"""What the tests of many processes share: a Redis of their own, and a team's installation, all of it real."""
+"""Fixtures of the tests with many processes: a Redis of their own, and a team's installation, all of it real."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def redis() -> Iterator[RedisServer]:
-    """One that may be stopped and started again; its channels are nobody else's."""
+    """A Redis that may be stopped and started again, with channels of its own."""
     program = shutil.which("redis-server")
     if program is None:
         missing("no redis-server", "apt-get install redis-server.")

@@ -64,7 +64,7 @@ class Desk(Site):
         self.kills: Counter[str] = Counter()
 
     def launch(self, name: str) -> None:
-        """Start the process of that name; its first word is what it is."""
+        """Start the process of that name; its first word is its kind."""
         words = ["serve", "--port", str(self.ports[name])] if name in self.ports else ["worker"]
         with (self.logs / f"{name}.log").open("ab") as log:
             command = ["-m", "tests.proofs.team.launcher", *words]
@@ -100,7 +100,7 @@ class Desk(Site):
         return self.running.pop(name).wait(PATIENCE)
 
     def at(self, name: str, who: str) -> Person:
-        """Somebody who is logged in, at this web process."""
+        """A person logged in at this web process."""
         person = Person(At(self.ports[name]), who)  # type: ignore[arg-type]
         person.log_in()
         return person
@@ -112,7 +112,7 @@ class Desk(Site):
         return self.run(make + "print(create_key(user, name='tests', scopes=('ask', 'decide', 'read'))[1], end='')")
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a statement gives; values stand where it says `%s`."""
+        """Return the rows of a statement; values replace each `%s`."""
         with psycopg.connect(self.env["DATABASE_URL"]) as connection:
             return connection.execute(sql.encode(), values).fetchall()
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from tests.proofs.team import launcher
 
-from chats.actions import calling, delegating, ending, stepping  # isort: skip - models need what the launcher sets up
+from chats.actions import calling, delegating, stepping, turn_ends  # isort: skip - models need the launcher's set-up
 from hitlsite.server import timeouts  # isort: skip
 
 FREEZE = "FREEZE_FILE"
@@ -30,7 +30,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "pause": (stepping, "write_checkpoint"),
     "result": (calling, "result_event"),
     "settling": (delegating, "_output"),
-    "end": (ending, "write_checkpoint"),
+    "end": (turn_ends, "write_checkpoint"),
 }
 
 

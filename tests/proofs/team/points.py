@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chats import queue
+from chats import doorbell
 from chats.engine import jobs
 from chats.pages import views as pages
 from tests.proofs.crash import agents
@@ -45,7 +45,7 @@ def around_a_job(point: str, *, taken: bool) -> None:
 #: "in" is inside the transaction, before its commit; the others are between two commits.
 WEB: dict[str, Install] = {
     "arrive, in": POINTS["arrive, in"],
-    "job put, in": lambda p: after(p, queue, "put"),
+    "job put, in": lambda p: after(p, doorbell, "enqueue"),
     "arrived": lambda p: before(p, pages, "redirect"),
     "decision commit, in": POINTS["decision commit, in"],
     "decision commit": POINTS["decision commit"],
@@ -72,7 +72,7 @@ WORKER: dict[str, Install] = {
     "outbox row delivered": POINTS["outbox row delivered"],
 }
 
-#: Whom a point may kill. A decision's turn is resumed by the web process that took it, or by a worker's sweep that was first.
+#: The processes a point may kill. A decision's turn is resumed by its web process, or by a worker's sweep that was first.
 VICTIMS: dict[str, frozenset[str]] = {
     **dict.fromkeys(WEB, frozenset({"web"})),
     **dict.fromkeys(WORKER, frozenset({"worker"})),

@@ -1,6 +1,6 @@
 """`python -m tests.proofs.team.pushed_only PORT`: `manage.py serve` that never looks at rows again by the clock.
 
-What arrives in its pages, streams and long polls was pushed.
+All data in its pages, streams and long polls was pushed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m tests.proofs.team.quiet_worker`: `manage.py worker`, but what stands in the outbox stays there, to be counted."""
+"""`python -m tests.proofs.team.quiet_worker`: `manage.py worker`, but the outbox keeps its rows, to be counted."""
 
 from __future__ import annotations
 

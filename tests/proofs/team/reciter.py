@@ -1,4 +1,4 @@
-"""An agent that stops in the middle of a sentence until it is let go, and what makes the scripted provider do that."""
+"""An agent that stops in the middle of a sentence until released, and the scripted provider's part of that."""
 
 from __future__ import annotations
 

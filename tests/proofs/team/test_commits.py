@@ -15,7 +15,7 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 CYCLES = 30
 CHATS = 10
-#: What one cycle may cost; "How it scales" says which commits these are.
+#: The cost limit of one cycle; "How it scales" lists these commits.
 REST, NATIVE = 3, 8
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
@@ -28,7 +28,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def told(cluster: Cluster, name: str) -> list[tuple[str, int]]:
-    """What stands in the outbox, by name."""
+    """Return the number of outbox rows by name."""
     with psycopg.connect(cluster.url(name)) as connection:
         return connection.execute(
             b"SELECT name, count(*) FROM approvals_outboxevent GROUP BY name ORDER BY name"

@@ -44,7 +44,7 @@ def desk(cluster, redis, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def mended(desk, cluster, redis):
-    """What one test has broken is no matter of the next one's."""
+    """Repair the damage of one test before the next."""
     desk.release.unlink(missing_ok=True)
     yield
     desk.release.write_text("go on")
@@ -65,7 +65,7 @@ def ask(desk: Desk, alice, ref: str) -> tuple[int, str]:
 
 
 def answer_to(desk: Desk, key: str, request: str) -> str:
-    """What became of a request, for a client that waits for it."""
+    """Return the outcome of a request, for a client that waits for it."""
     poll = Call(desk.ports["web"], key, "GET", f"/api/v1/requests/{request}?wait=60")
     poll.wait()
     return str(poll.json["status"]) if poll.status == 200 else ""
@@ -82,7 +82,7 @@ def charged_once(desk: Desk, chat: int, ref: str) -> None:
 
 
 def said_once(desk: Desk, port: int, key: str, public_id: str) -> None:
-    """What a client reads next is whole."""
+    """Check that the client's next read is whole."""
     read = Call(port, key, "GET", f"/api/chat/{public_id}")
     read.wait()
     assert (read.status, read.json["status"]) == (200, "idle")
@@ -139,7 +139,7 @@ def test_a_postgresql_that_dies_and_comes_back_costs_nothing_but_the_time(desk, 
     said_once(desk, desk.ports["web 2"], key, "outage")
     charged_once(desk, suspended, "outage")
     charged_once(desk, slow, "outage-tool")
-    # Nobody had to be asked what became of the tool: its result was kept until it could be recorded.
+    # No person had to be asked about the tool's outcome: its result was kept until it could be recorded.
     assert desk.rows("SELECT count(*) FROM approvals_approvalrequest WHERE scope = %s", f"chat:{slow}") == [(0,)]
     after, waiting = ask(desk, alice, "after-the-outage")
     assert bob.decide(waiting, verdict="approve").status == 302
@@ -176,7 +176,7 @@ def test_a_redis_that_dies_and_comes_back_delays_pages_and_says_so(desk, redis):
 
 
 def frozen(desk: Desk, name: str) -> None:
-    """Freeze a process in the middle of what it does, but of no transaction: its locks would hold up everybody."""
+    """Freeze a process in the middle of its work, but not of a transaction, whose locks would block all others."""
     inside = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     inside += " AND state NOT IN ('idle') AND backend_type = 'client backend'"
 
@@ -212,7 +212,7 @@ def test_a_worker_that_freezes_past_its_lease_writes_nothing_when_it_thaws(desk)
     length = log.stat().st_size
     desk.signal("worker 1", signal.SIGCONT)
 
-    # Its tool's true result is kept, though the turn is another's by now, and closes the question what became of it.
+    # Its tool's true result is kept, though the turn is another's by now, and closes the question about its outcome.
     desk.wait_for_turn(slow, "completed")
     assert desk.rows(kinds, f"chat:{slow}") == [("recovery", "answered")]
     charged_once(desk, slow, "frozen-tool")

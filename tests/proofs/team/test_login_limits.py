@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 @pytest.fixture
 def servers(tmp_path, redis):
-    # A slow answer is not taken for no answer: what is guessed meanwhile would not be counted together.
+    # A slow answer doesn't count as none: guesses meanwhile would not be counted together.
     patience = "?socket_timeout=60&socket_connect_timeout=60"
     settings = {"REDIS_URL": redis.url + patience, "SECRET_KEY": uuid4().hex}
     with Server(tmp_path, **settings) as one, Server(tmp_path, beside=one, **settings) as other:

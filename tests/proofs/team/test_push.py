@@ -1,4 +1,4 @@
-"""Two web processes and a worker behind one Redis: what happens in one shows in the others at once."""
+"""Two web processes and a worker behind one Redis: changes in one show in the others at once."""
 
 from __future__ import annotations
 

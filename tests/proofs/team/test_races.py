@@ -73,7 +73,7 @@ def test_of_fifty_contrary_decisions_one_wins_on_each_of_twenty_requests_and_the
         "decided": REQUESTS,
         "results": REQUESTS,
         "twice": 0,
-        # What was approved ran once, what was rejected never.
+        # Approved calls ran once, rejected ones never.
         "runs": [0] * (REQUESTS - approved) + [1] * approved,
         "turns": ["completed"],
     }
@@ -138,7 +138,7 @@ def test_of_fifty_equal_calls_without_ids_one_takes_each_approval(team: Site):
         return answer.headers.get("Pausepoint-Request", ""), found
 
     def call(place: int, request: str, gate: Barrier) -> tuple[str, str]:
-        """Send the call at the same moment as all others; return the request that answered it, and what that says."""
+        """Send the call at the same moment as all others; return the request that answered it, and the answer."""
         gate.wait(PATIENCE)
         if is_hook(place):
             page, answer = send(place, "/api/v1/hooks/claude-code?wait=0", PERMISSION)
@@ -187,7 +187,7 @@ class Port(NamedTuple):
 
 
 class Callers:
-    """A program that asks and a person who decides, each at both web processes."""
+    """A program that asks and a person deciding, each at both web processes."""
 
     def __init__(self, team: Site) -> None:
         self.team = team

@@ -40,7 +40,7 @@ class OddDesk(Desk):
             self.running[name] = starting.start(command, env=self.env | self.odd[name], stdout=log, stderr=log)
 
     def stream(self, chat: int) -> list[dict[str, object]]:
-        """What is stored of the streams of a conversation and of those below it."""
+        """The stored streams of a conversation and of those below it."""
         rows = self.rows(
             "SELECT e.chunk::text FROM chats_turnevent e JOIN chats_turn t ON t.id = e.turn_id "
             "JOIN chats_chat c ON c.id = t.chat_id WHERE %s IN (c.id, c.root_id) ORDER BY t.id, e.seq",
@@ -61,7 +61,7 @@ class OddDesk(Desk):
         return [call for (call,) in self.rows(f"{calls} AND %s IN (c.id, c.root_id) ORDER BY t.turn_id, t.id", chat)]
 
     def decide_all(self, chat: int, bob) -> bool:
-        """Bob approves whatever the conversation asks; whether it is completed."""
+        """Bob approves all requests of the conversation; return whether it is completed."""
         asked = "SELECT id, kind FROM approvals_approvalrequest WHERE scope = %s AND status = 'pending'"
         for request, kind in self.rows(asked, f"chat:{chat}"):
             # A recovery is closed by the true result of its tool.
@@ -72,7 +72,7 @@ class OddDesk(Desk):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A PostgreSQL that writes what does not wait for the disk ten seconds later."""
+    """A PostgreSQL that delays asynchronous writes to disk by ten seconds."""
     found = new_cluster()
     found.start(wal_writer_delay="10s")
     yield found

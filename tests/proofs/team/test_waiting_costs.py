@@ -1,4 +1,4 @@
-"""Waiting costs rows and nothing else: no thread, no connection, no task, for turns and for those who wait for them.
+"""Waiting costs rows and nothing else: no thread, no connection, no task, for turns and for their waiting clients.
 
 The bounds are the ones that "How it scales" states.
 """
@@ -21,10 +21,10 @@ from tests.support.processes.server import until
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 TURNS, WAITING = 2_000, 200
-#: Threads of a process at rest, whatever waits; connections to the database that one process may hold.
+#: Threads of a process at rest, for any number of waiting turns; connections to the database that one process may hold.
 THREADS, POOL = 40, 20
 
-#: So many are let in before the next ones come: who waits for a connection longer than 20 s is sent away.
+#: So many are let in before the next ones come: a client that waits for a connection longer than 20 s is rejected.
 AT_ONCE = 10
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
@@ -58,7 +58,7 @@ def test_two_thousand_suspended_turns_hold_no_thread_no_task_and_no_connection(i
     assert max(threads(web), threads(worker)) <= THREADS
     until(lambda: connections(url) <= held + POOL, "no connection is held for a turn")
     idle = 'pausepoint_turns_running{kind="worker"} 0.0'
-    # On a busy machine the metrics may have to be asked for again; what a worker runs it says every few seconds.
+    # On a busy machine the metrics may have to be read again; a worker reports its load every few seconds.
     shown = until(lambda: (text := found.ask("/metrics", port=port)[2]) and idle in text and text, "the worker is idle")
     assert f'pausepoint_turns{{state="suspended"}} {TURNS}.0' in shown
 
@@ -88,7 +88,7 @@ def test_hundreds_of_long_polls_streams_and_dashboards_hold_no_thread_and_no_con
     (web,) = (process.pid for process in found.processes)
     person = found.person("approver")
     cookie = "; ".join(f"{name}={value}" for name, value in person.cookies.items())
-    program = Program(port, key, make_key(found, "admin", people=False))
+    program = Program(port, key, make_key(found, "admin"))
     asked = program.ask()
     bearer = f"Bearer {key}"
 
@@ -106,7 +106,7 @@ def test_hundreds_of_long_polls_streams_and_dashboards_hold_no_thread_and_no_con
             for number in range(WAITING):
                 polls.append(asyncio.create_task(decided(port, address, bearer)))
                 if number % AT_ONCE == AT_ONCE - 1:
-                    # They have been taken: one that came behind them is answered.
+                    # They have been accepted: a later one is answered.
                     await asyncio.to_thread(program.send, "GET", "/api/v1/requests?limit=1")
             for page in pages:
                 page.forget()

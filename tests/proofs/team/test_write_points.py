@@ -1,7 +1,7 @@
 """kill -9 of a web process and of a worker at every write point of a turn, on PostgreSQL: nothing lost, nothing done twice.
 
-Another worker stands by and takes over what the killed one had; the killed one comes back when the round is over. A web
-process is started again at once, as it would be anywhere, and people look what became of their click and click again.
+Another worker stands by and takes over the killed one's turns; the killed one comes back when the round is over. A web
+process is started again at once, as it would be anywhere, and people check the result of their click and click again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.usefixtures("real_processes")]
 
 @pytest.fixture(scope="module")
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Counter[str]]:
-    """Return who was killed at a point. All chosen points are played with the first that is asked for."""
+    """Return the processes killed at a point. All chosen points are played with the first one requested."""
     points = chosen_points(request)
     # Here and not in the lanes: two at once would both make the database that all copy.
     databases = [copied_database() for _ in range(min(DESKS, len(points)))]
@@ -51,7 +51,7 @@ def test_a_kill_here_loses_nothing_and_repeats_nothing(point, played):
 
 @contextlib.contextmanager
 def open_lane(desk: Desk) -> Iterator[Callable[[str], Counter[str]]]:
-    """Yield what plays all rounds at a point of one desk, and returns who was killed there."""
+    """Yield a function that plays all rounds at a point of one desk, and returns the killed processes."""
     try:
         desk.tend(*PROCESSES)
         alice, bob = Person(desk, "requester"), Person(desk, "approver")  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ def play_round(desk: Desk, point: str, ref: str, alice: Person, bob: Person) -> 
 
 @contextlib.contextmanager
 def clicking(desk: Desk) -> Iterator[None]:
-    """A click that may meet a web process that is dying; whoever clicked looks what became of it."""
+    """A click that may meet a dying web process; the person then checks its result."""
     desk.tend("web")
     with contextlib.suppress(*GONE):
         yield
@@ -140,8 +140,8 @@ def check(desk: Desk, ref: str, chat: int, turn: int, alice: Person) -> None:
     assert (page.status, shown.count("I charge the card as soon as somebody agrees.")) == (200, 1)
     assert shown.count(f"That is done, and here is what I got: receipt {ref}") == 1
     heard = dict.fromkeys(line for line in desk.lines(desk.heard) if line.startswith(f"{scope}:"))
-    # On a machine so slow that the lease of a living worker lapses, a tool's own result may overtake the question what
-    # became of it: between its beginning and its end the story is told in more than one order, and each thing once.
+    # On a machine so slow that the lease of a living worker lapses, a tool's own result may overtake the question about
+    # its outcome: between its beginning and its end the story is told in more than one order, and each thing once.
     names = [line.split()[2] for line in heard]
     assert (names[:3], names[-1]) == (STORY[:3], STORY[-1])
     told = {"request.created": asked, "turn.suspended": asked, "request.decided": asked}

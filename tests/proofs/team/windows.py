@@ -1,4 +1,4 @@
-"""What clients have open while things happen: WebSockets and streams of real servers, each read by a thread of its own."""
+"""Open connections of clients: WebSockets and streams of real servers, each read by a thread of its own."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Call:
 
 
 def say(port: int, key: str, chat: str, text: str, *, agent: str = "") -> Call:
-    """Post a message as the AI SDK does, and follow what comes of it."""
+    """Post a message like the AI SDK, and follow its stream."""
     message = {"id": f"{chat}-m1", "role": "user", "parts": [{"type": "text", "text": text}]}
     body = {"id": chat, "messages": [message], "trigger": "submit-message"} | ({"agent": agent} if agent else {})
     return Call(port, key, "POST", "/api/chat", body)

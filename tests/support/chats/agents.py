@@ -1,4 +1,4 @@
-"""Agents for tests, with scripts for what the demo's agent never does. List them in `settings.HITL_AGENTS`."""
+"""Agents for tests, with scripts for cases that the demo's agent lacks. List them in `settings.HITL_AGENTS`."""
 
 from __future__ import annotations
 

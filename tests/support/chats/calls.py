@@ -27,7 +27,7 @@ def progress(*calls: CallView) -> Progress:
 
 
 def made_of(before: Progress, transition: Transition) -> Progress | None:
-    """Return what a transition makes, or None if it refuses."""
+    """Return the result of a transition, or None if it refuses."""
     try:
         return transition(before)
     except AssertionError:

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from chats.actions import claiming
 from chats.actions.locking import Claim, locked_turn
-from chats.actions.storing import store
+from chats.actions.writes import store
 from chats.models import Turn
 
 

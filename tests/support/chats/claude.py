@@ -37,7 +37,7 @@ def _forget() -> None:
 
 
 def ends(*blocks: dict[str, Any], stop_reason: str, **details: Any) -> Reply:
-    """Return a whole answer that ends for this reason, with what the API says of it."""
+    """Return a whole answer that ends for this reason, with the API's details."""
     events = answer(*blocks, stop_reason=stop_reason)
     if details:
         events[-2]["delta"]["stop_details"] = {"type": stop_reason, **details}
@@ -45,7 +45,7 @@ def ends(*blocks: dict[str, Any], stop_reason: str, **details: Any) -> Reply:
 
 
 def sent(server: AnthropicServer, number: int = -1) -> list[Any]:
-    """Return the contents of the messages in a request, without what marks them for the cache."""
+    """Return the contents of the messages in a request, without the cache marks."""
     return [
         [{name: value for name, value in block.items() if name != "cache_control"} for block in message["content"]]
         for message in server.requests[number].body["messages"]

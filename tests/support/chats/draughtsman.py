@@ -54,7 +54,7 @@ def draw_late() -> File:
 
 @tool
 def echo(value: dict[str, Any]) -> dict[str, Any]:
-    """What it is given."""
+    """Return the input."""
     return value
 
 

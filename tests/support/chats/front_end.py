@@ -1,4 +1,4 @@
-"""A Cedar-OS front end for tests: posts what the published package posts, and reads by the rules of its parser."""
+"""A Cedar-OS front end for tests: posts like the published package, and reads by the rules of its parser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from tests.support.machines import Answer, Machine, machine, together
 
-#: What the package always sends.
+#: Sent by the package with every post.
 CONTEXT = {"stateSetters": {}, "setters": {}, "schemas": {}}
 
 
@@ -54,7 +54,7 @@ def front_end(user: User, *scopes: str, thread: str = "thread-1") -> FrontEnd:
 
 
 def shown(answer: Answer) -> list[str | dict[str, Any]]:
-    """Return what the chat shows of a stream: texts, joined as Cedar does, and objects, in order."""
+    """Return the stream as the chat shows it, in order: texts, joined as Cedar does, and objects."""
     assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8"), answer.text
     assert "\r" not in answer.text
     assert answer.text.endswith("\n\n"), "Cedar drops a last event without its blank line"

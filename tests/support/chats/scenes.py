@@ -80,7 +80,7 @@ def asked(owner: Any, tool: str = "askUser", value: dict[str, Any] = SHIPPING) -
 
 
 def ended(turn: Turn, stop_reason: str, *blocks: dict[str, Any], **details: Any) -> Turn:
-    """End a turn with an answer that ended for this reason, with what the model's provider says of it."""
+    """End a turn with an answer that ended for this reason, with the provider's details."""
     finished = ModelFinished(list(blocks), stop_reason, "a model", stop_details=details)
     new = actions.NewStep(turn.steps.count(), finished, plan_calls(support, finished.blocks), "a test")
     actions.finish_turn(begin(turn), FinishReason.OTHER, new.index, [], turn.events.count() + 1, new=new)

@@ -1,4 +1,4 @@
-"""What a provider streams, also if it fails in the middle."""
+"""The stream of a provider, also if it fails in the middle."""
 
 from __future__ import annotations
 

@@ -20,10 +20,11 @@ from chats import actions, checkpoints
 from chats.actions.calling import Execution
 from chats.actions.locking import Claim
 from chats.agent import registry
+from chats.agent.provider import ModelMessage
 from chats.checkpoints import VERSION
 from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint
-from chats.queries import events_after, open_requests, with_parts
+from chats.queries import events_after, open_requests, progress, with_parts
 from chats.states import CallState, TurnState
 
 
@@ -138,3 +139,8 @@ def results_on_record(turn: Turn) -> dict[str, int]:
     ids = list(turn.tool_calls.values_list("tool_call_id", flat=True))
     entries = AuditEntry.objects.filter(event="tool.result", scope=turn.chat.scope)
     return {call_id: entries.filter(tool_call_id=call_id).count() for call_id in ids}
+
+
+def model_history(turn: Turn) -> list[ModelMessage]:
+    """Return the chat up to and including this turn, in the model's form, without what a process remembers of it."""
+    return progress._read(turn).history

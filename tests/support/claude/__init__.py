@@ -1,1 +1,1 @@
-"""What the Messages API remembers and checks, without HTTP: fast tests use it directly, the stand-in server serves it."""
+"""The state and the checks of the Messages API, without HTTP: fast tests use it directly, the stand-in server serves it."""

@@ -1,4 +1,4 @@
-"""One account of the API, without HTTP: it refuses what the API refuses, and counts tokens as the API does."""
+"""One account of the API, without HTTP: it refuses the same requests as the API, and counts tokens like it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prompt cache's own accounting: what a request reads from it, writes to it, and pays in full."""
+"""The prompt cache's own accounting: the tokens that a request reads from it, writes to it, and pays in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API takes besides messages and tools: each argument with its beta, MCP servers, fallbacks, files and containers."""
+"""The API's arguments besides messages and tools: each with its beta, MCP servers, fallbacks, files and containers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def handed_over(content: Sequence[Block]) -> int:
 
 
 def echoed(content: Sequence[Block]) -> list[Block]:
-    """An answer as it has to be sent back: without what a refusal may have cut off."""
+    """Return an answer as it must be sent back: without the blocks that a refusal may have cut off."""
     last = handed_over(content)
     return [block for place, block in enumerate(content) if place >= last or block["type"] not in LEFT_OUT]
 
@@ -108,7 +108,7 @@ def found_tools(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def of_containers(body: Body, containers: Collection[str], waiting: Collection[str]) -> Iterator[str]:
-    """`containers` are those that there are, and `waiting` the server tools that have no result yet."""
+    """`containers` are the existing ones, `waiting` the server tools without a result yet."""
     container = body.get("container")
     if container is not None and container not in containers:
         yield f"container: {container} does not exist or has expired"
@@ -133,7 +133,7 @@ def missing_file(body: Body, files: Collection[str]) -> str:
 
 
 def unoffered(body: Body, answer: Sequence[Block]) -> str:
-    """What a test makes Claude use that it cannot: a tool that it has not found, or one that is not enabled."""
+    """Return the tool that a test makes Claude use although it can't: one not found, or not enabled."""
     deferred = {tool["name"] for tool in body.get("tools", []) if tool.get("defer_loading")}
     found = set(found_tools([*body["messages"], {"content": answer}]))
     enabled = {

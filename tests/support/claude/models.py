@@ -1,4 +1,4 @@
-"""What each model takes, as the API's documentation of November 2026 says; independent of the product's own table."""
+"""The arguments that each model accepts by the API's documentation of November 2026; independent of the product's own table."""
 
 from __future__ import annotations
 

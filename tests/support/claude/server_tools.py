@@ -7,7 +7,7 @@ from typing import Any
 
 Blocks = list[dict[str, Any]]
 
-#: What the API's own tools return, MCP servers included.
+#: The tools whose results the API returns itself, MCP servers included.
 NAMES = (
     "web_search",
     "web_fetch",

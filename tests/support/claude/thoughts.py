@@ -27,7 +27,7 @@ def unmarked(block: Block) -> dict[str, Any]:
     return {name: value for name, value in block.items() if name != "cache_control"}
 
 
-#: What `plain` said of blocks that may come again, with the blocks, so that their ids are not used again.
+#: Results of `plain` for blocks that may come again, with the blocks, so that their ids aren't reused.
 _known: dict[int, tuple[Block, str]] = {}
 
 

@@ -1,4 +1,4 @@
-"""People who are away, and who decides for them, without the checks of the action that sets it."""
+"""Set absences and delegates, without the checks of the action."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
-from approvals.actions.closing import Result
+from approvals.actions.closing import ReportedResult
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.states import Door, Kind, Verdict
@@ -17,10 +17,11 @@ from chats.models import Chat
 from tests.support.chats.scenes import answer, text, use
 from tests.support.chats.turns import make_chat, say
 from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.desk.votes import both, group, with_terms
 
-#: What no page and no message may contain: each name is where the secret was sent.
+#: Forbidden in every page and message; each name tells where the secret was sent.
 CANARIES: dict[str, str] = {}
-#: The schema of inputs and answers: what is secret has a harmless name.
+#: The schema of inputs and answers: secret fields have harmless names.
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -62,7 +63,7 @@ def canary_requests(owner: User, decider: User) -> list[ApprovalRequest]:
     """Return requests of every kind, waiting and decided, all full of secrets."""
     for tool in ("login", "Bash", "Edit", "WebFetch"):
         ToolSettings.objects.create(tool_name=tool, secret_fields=["iban"], key_fields=["/iban", "/note", "/password"])
-    return [*_waiting(owner), *_decided(owner, decider)]
+    return [*_waiting(owner), *_decided(owner, decider), _voted(owner, decider)]
 
 
 def _sent(where: str) -> dict[str, Any]:
@@ -117,16 +118,23 @@ def _decided(owner: User, decider: User) -> Iterator[ApprovalRequest]:
         outcome = decide(request, decider, comment=key(f"comment {number}"), **verdict)
         if verdict["verdict"] in {Verdict.APPROVE, Verdict.EDIT}:
             digest = outcome.request.decision.approved_digest
-            ran = Result(input_digest=digest, output=value_of(f"output {number}"))
+            ran = ReportedResult(input_digest=digest, output=value_of(f"output {number}"))
             desk.report_result(request.pk, ran, scope=request.scope, by=owner, via=Door.REST)
-            other = Result(input_digest="sha256:" + "0" * 64, output=value_of(f"other {number}"))
+            other = ReportedResult(input_digest="sha256:" + "0" * 64, output=value_of(f"other {number}"))
             with suppress(Refusal):
                 desk.report_result(request.pk, other, scope=request.scope, by=owner, via=Door.REST)
         yield request
 
 
+def _voted(owner: User, decider: User) -> ApprovalRequest:
+    """Return a request on which one person of two has voted, with a changed input."""
+    request = with_terms(_make(owner, Kind.APPROVAL, "voted"), both(group(votes=2)))
+    decide(request, decider, Verdict.EDIT, comment=key("vote"), edited_input=value_of("proposed"))
+    return request
+
+
 def canary_chat(owner: User) -> Chat:
-    """Return a chat with secrets in what was said, called and returned."""
+    """Return a chat with secrets in its messages, calls and results."""
     chat = make_chat(owner)
     called = {"city": "Paris", "password": word("called"), "note": key("called shape")}
     returned = {"token": word("returned"), "list": [{"secret": word("returned nested")}], "log": key("returned shape")}

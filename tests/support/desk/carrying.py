@@ -1,4 +1,4 @@
-"""What tests of webhooks and notices share: everything that is due goes out, and time goes by where the rows say so."""
+"""For tests of webhooks and notices: deliver everything that is due, and let time pass by changing rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.desk.requests import make_workflow
 
 
 def carry(lanes: DeliveryLanes | None = None) -> None:
-    """Deliver what is due now, and wait until all of it has ended."""
+    """Deliver everything that is due now, and wait for all of it to end."""
     lanes = lanes or DeliveryLanes(webhooks.due_jobs, notifications.due_jobs)
     notifications.spread_due_notices()
     untried = outbox.head_events(Channel.WEBHOOK).filter(attempts=0)
@@ -34,14 +34,14 @@ def carry(lanes: DeliveryLanes | None = None) -> None:
 
 
 def later(wait: timedelta = timedelta(days=1)) -> None:
-    """Time goes by: what waits is due."""
+    """Let time pass, so that waiting deliveries are due."""
     OutboxEvent.objects.filter(delivered_at=None).update(next_attempt_at=timezone.now() - timedelta(seconds=1))
     for last in LastNotice.objects.all():
         LastNotice.objects.filter(pk=last.pk).update(at=last.at - wait)
 
 
 def make_endpoint(url: str, **changes: object) -> tuple[WebhookEndpoint, str]:
-    """An endpoint that is told everything, and its secret."""
+    """Return an endpoint that receives all events, and its secret."""
     endpoint = WebhookEndpoint.objects.create(**{"name": "billing", "url": url, "events": list(EVENTS)} | changes)
     return endpoint, create_signing_secret(endpoint)
 
@@ -57,7 +57,7 @@ def workflow_of(key: ApiKey, name: str = "run-1") -> Workflow:
 
 
 def states() -> list[tuple[str, bool, bool, str]]:
-    """Name, delivered, given up, error of each row, in order."""
+    """Name, delivered, given up and error of each row, in order."""
     rows = OutboxEvent.objects.order_by("pk")
     return [(row.name, row.delivered_at is not None, row.dead_at is not None, row.last_error) for row in rows]
 

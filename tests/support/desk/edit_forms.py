@@ -8,7 +8,7 @@ from typing import Any
 from django.http import QueryDict
 
 from approvals.asking.answers import ABSENT
-from approvals.forms.fields import Control, Widget
+from approvals.forms.fields import FormControl, Widget
 from approvals.forms.texts import index_of, text_for
 from approvals.forms.values import edit_form, entered_in, texts_of_row
 
@@ -25,7 +25,7 @@ def untouched(value: dict[str, Any], schema: dict[str, Any] | None) -> QueryDict
     return data
 
 
-def _fill(data: QueryDict, leaf: Control, item: Any) -> None:
+def _fill(data: QueryDict, leaf: FormControl, item: Any) -> None:
     name = leaf.name("input")
     match leaf.widget:
         case Widget.FIXED:

@@ -15,7 +15,7 @@ from asgiref.testing import ApplicationCommunicator
 from tests.support.machines import Machine
 
 ADDRESS = "/api/v1/events"
-#: Seconds, for what comes at once; on a loaded machine that may be a while.
+#: Seconds for something immediate; a loaded machine may need them.
 SOON = 60.0
 
 
@@ -57,7 +57,7 @@ class Parser:
 
 
 class Follower:
-    """A client that keeps what it has heard."""
+    """A client that keeps the events it received."""
 
     def __init__(self, line: ApplicationCommunicator, status: int, headers: dict[str, str]) -> None:
         self.line, self.status, self.headers = line, status, headers
@@ -85,7 +85,7 @@ class Follower:
         return len(self.heard) == before
 
     async def close(self, seconds: float = SOON) -> None:
-        """Wait until the server closes; whatever comes before that is kept."""
+        """Wait until the server closes; keep everything received before."""
         async with asyncio.timeout(seconds):
             while not self.closed:
                 await self._next(seconds)

@@ -23,12 +23,12 @@ def at(request: ApprovalRequest, action: str = "decide") -> str:
 
 
 def seen(request: ApprovalRequest) -> dict[str, str]:
-    """What a form of its card sends anyway: the digest of what it shows."""
+    """The fields that a form of its card always sends: the digest of the displayed content."""
     return {"digest": request.input_digest}
 
 
 def decision(request: ApprovalRequest) -> tuple[str, str, str, str]:
-    """Verdict, who, door and comment, as stored."""
+    """Verdict, decider, protocol and comment, as stored."""
     found = Decision.objects.get(request=request)
     return found.verdict, found.by_name, found.via, found.comment
 

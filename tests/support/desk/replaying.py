@@ -1,4 +1,4 @@
-"""Requests asked at random under a policy, and whether a replay of that policy says of each what it said live."""
+"""Random requests under a policy, and whether a replay of that policy gives the live result of each."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from django.utils import timezone
 from approvals.access.standing import standing_of
 from approvals.actions.policy.asks import answer_of, priority_of
 from approvals.asking.asks import Ask
-from approvals.db.prepared import Insert
+from approvals.db.prepared_writes import Insert
 from approvals.models import ApprovalRequest, Workflow
-from approvals.policy.rules import Requester, RuleFacts, Verdict, evaluate
-from approvals.queries.policy.replay import judged
-from approvals.queries.policy.ruling import live_version, requester_of, rule_facts, rules_of
+from approvals.policy.rules import PolicyVerdict, Requester, RuleFacts, evaluate
+from approvals.queries.policy.rules.facts import requester_of, rule_facts
+from approvals.queries.policy.rules.policy_versions import live_version, rules_of
+from approvals.queries.policy.rules.replay import judged
 from approvals.states import CLIENT, OUTCOMES, Kind, Priority, Status
 from tests.approvals.actions.policy.granting import ask, call
 from tests.support.desk.ruling import administrator, apply_policy
@@ -42,7 +43,7 @@ RULES = [
 DAYS, AT_ONCE = 30, 100
 REQUESTS = Insert(ApprovalRequest)
 
-#: Who asks, and the call: the arguments of `call`.
+#: The requester, and the arguments of `call`.
 Asked = tuple[User, Mapping[str, Any]]
 
 
@@ -83,9 +84,9 @@ def store_at_random(number: int, seed: int = 7) -> None:
 
 
 def store(calls: Iterable[tuple[Asked, datetime]]) -> None:
-    """Store requests with what the live policy says of each at its moment, in a workflow for each person who asks.
+    """Store requests with the live policy's result at their moment, in one workflow per requester.
 
-    They are rows with all by which a replay evaluates them, and no more: no one is told of them, and nothing is recorded.
+    They are rows with only the columns that a replay evaluates: no one is notified, and nothing is recorded.
     """
     version = live_version()
     rules, workflow_of, requester = rules_of(version.number, version.digest), cache(_workflow_of), cache(requester_of)
@@ -113,7 +114,7 @@ def _facts(asked: Ask, workflow: Workflow, moment: datetime, who: Callable[[], R
     )
 
 
-def _columns(asked: Ask, workflow: Workflow, moment: datetime, verdict: Verdict) -> dict[str, Any]:
+def _columns(asked: Ask, workflow: Workflow, moment: datetime, verdict: PolicyVerdict) -> dict[str, Any]:
     answer, priority = answer_of(verdict), priority_of(verdict, asked)
     return {
         "id": uuid4(),
@@ -157,6 +158,6 @@ def differences() -> list[Any]:
 
 
 def _said(status: str, rule: str | None, others: list[str] | None, version: int) -> tuple[str, list[str], int]:
-    """What the policy said of a request: what happens to it, by which rules, in which version."""
+    """The policy's result for a request: the effect, its rules, and the version."""
     then = {Status.APPROVED: "allow", Status.REJECTED: "deny", Status.PENDING: "ask"}[Status(status)]
     return then, [*([rule] if rule else []), *(others or [])], version

@@ -15,7 +15,7 @@ from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.states import Door, Kind, Verdict
 
-#: A deadline that has passed, and one that will not pass while the tests run.
+#: A deadline that has passed, and one that won't pass while the tests run.
 PAST = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 FUTURE = timezone.now() + timedelta(days=365)
 
@@ -61,7 +61,7 @@ def decisions(request: ApprovalRequest) -> list[Decision]:
 
 
 def events(request: ApprovalRequest) -> list[str]:
-    """What the audit log says of a request, in order."""
+    """The audit events of a request, in order."""
     return list(AuditEntry.objects.filter(request_id=request.pk).order_by("id").values_list("event", flat=True))
 
 

@@ -9,7 +9,7 @@ from django.test import override_settings
 
 from approvals.actions import policy
 from approvals.models import PolicyVersion
-from approvals.queries.policy.ruling import live_version
+from approvals.queries.policy.rules.policy_versions import live_version
 from approvals.states import Door
 from tests.support.people import make_person
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, User
 
 from approvals.access import permissions
 from approvals.access.standing import Standing, standing_of, standings_of
-from approvals.actions.policy.scoping import compare_earlier_requests
+from approvals.actions.policy.scope_index import compare_earlier_requests
 from approvals.administration.scopes.actions import ScopeTerms, store_scope
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.states import Door
@@ -38,7 +38,7 @@ def again(person: User) -> User:
 
 
 def people_allowed(request: ApprovalRequest) -> tuple[set[str], set[str]]:
-    """Who may see a request, and who may decide it, by the rights of each person, read for each alone."""
+    """Usernames of those who may see a request and of those who may decide it, by the rights of each person, read one by one."""
     return _people_allowed(request, {person.pk: standing_of(person) for person in User.objects.all()})
 
 
@@ -56,7 +56,7 @@ def _people_allowed(request: ApprovalRequest, standings: Mapping[int, Standing])
 
 
 def people_found(request: ApprovalRequest) -> tuple[set[str], set[str]]:
-    """Who may see a request, and who may decide it, as the database finds them: for mentions, votes and warnings."""
+    """Usernames of those who may see a request and of those who may decide it, by the product's queries."""
     return (
         set(permissions.readers_of(request).values_list("username", flat=True)),
         set(permissions.deciders_of(request).values_list("username", flat=True)),

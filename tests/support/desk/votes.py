@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, Vote
-from approvals.policy.terms import Group, Stage, Terms
-from approvals.queries.policy.ballots import ballot_of
+from approvals.policy.terms import Stage, Terms, VoterGroup
+from approvals.queries.policy.votes.ballots import ballot_of
 from approvals.states import Door, Verdict
 from tests.support.desk.requests import make_request, stored
 
@@ -22,12 +22,14 @@ def make_team(name: str, *members: User) -> Team:
     return team
 
 
-def group(*members: User | Team, votes: int = 1) -> Group:
+def group(*members: User | Team, votes: int = 1) -> VoterGroup:
     people = tuple(member.pk for member in members if isinstance(member, User))
-    return Group(people=people, teams=tuple(member.pk for member in members if isinstance(member, Team)), votes=votes)
+    return VoterGroup(
+        people=people, teams=tuple(member.pk for member in members if isinstance(member, Team)), votes=votes
+    )
 
 
-def both(*groups: Group) -> Terms:
+def both(*groups: VoterGroup) -> Terms:
     """Terms of one stage whose groups are joined by *and*."""
     return Terms(stages=(Stage(groups=groups),))
 
@@ -45,7 +47,7 @@ def make_voted(owner: User, terms: Terms, **asked: Any) -> ApprovalRequest:
 def vote(
     request: ApprovalRequest, by: Any, verdict: Verdict = Verdict.APPROVE, *, via: Door = Door.DASHBOARD, **given: Any
 ) -> actions.Outcome:
-    """Vote on what the request is about now."""
+    """Vote on the current content of the request."""
     now = stored(request)
     return actions.decide(request.pk, Answer(verdict, **given), by=by, via=via, shown_digest=now.voted_digest)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from approvals.actions.policy import following_up
+from approvals.actions.policy.duty import reminders
 from approvals.models import ApprovalRequest, AuditEntry, FollowUp
 from approvals.policy.terms import Terms
 from tests.support.desk.requests import PAST, make_request, stored
@@ -19,7 +19,7 @@ def ask_under(terms: Terms, owner: User, *, at: datetime | None = None, **change
     ApprovalRequest.objects.filter(pk=request.pk).update(
         terms=terms.document(), **({"created_at": at} if at is not None else {})
     )
-    following_up.schedule_follow_ups(request := stored(request))
+    reminders.schedule_follow_ups(request := stored(request))
     return request
 
 
@@ -27,7 +27,7 @@ def walk_to(moment: datetime) -> None:
     """It is this moment: carry out everything that is due by then, as the sweep does."""
     while (due := FollowUp.objects.filter(due_at__lte=moment)).exists():
         due.update(due_at=PAST)
-        following_up.carry_out_follow_ups()
+        reminders.carry_out_follow_ups()
 
 
 def steps_of(request: ApprovalRequest) -> list[tuple[str, int]]:

@@ -34,13 +34,13 @@ class Clone:
                 (environment / entry.name).symlink_to(entry)
         # Newer than the requirements, so that make installs nothing.
         (environment / "ready").touch()
-        # What curl gets in place of 2xx is a failure.
+        # Any answer but 2xx is a failure.
         (folder / ".curlrc").write_text("fail\nsilent\nshow-error\n")
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         self.bare = kept | {"CURL_HOME": str(folder)}
 
     def start(self, command: str, **more: str) -> subprocess.Popen[str]:
-        """Start what a shell is told, in a process group of its own."""
+        """Start a shell command in a process group of its own."""
         pipe = subprocess.PIPE
         shell = ["sh", "-c", f"exec 2>&1\nset -e\n{command}"]
         env = self.bare | more
@@ -49,7 +49,7 @@ class Clone:
         )
 
     def run(self, command: str, **more: str) -> str:
-        """What a command prints, which has to succeed."""
+        """Return the output of a command, which must succeed."""
         process = self.start(command, **more)
         printed, _ = process.communicate(timeout=2 * PATIENCE)
         assert process.returncode == 0, f"{command}\n-> {process.returncode}\n{printed}"
@@ -57,7 +57,7 @@ class Clone:
 
     @contextlib.contextmanager
     def running(self, command: str, words: str, **more: str) -> Iterator[str]:
-        """Run a command that does not end by itself, until it has printed these words; what it has printed by then."""
+        """Run an endless command until it has printed these words; give its output so far."""
         log = self.path.parent / f"running-{os.urandom(4).hex()}.log"
         process = self.start(f"exec >{log}\n{command}", **more)
 

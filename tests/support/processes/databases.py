@@ -15,7 +15,7 @@ from tests.support.processes.shared import DEMO, cluster, database_with, file_wi
 
 
 def rows_of(url: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """What a statement gives on the database at this URL, as `Database.rows` says."""
+    """Return the rows of a statement on the database at this URL, like `Database.rows`."""
     if url.startswith("sqlite:///"):
         with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as file, file:
             return file.execute(sql, values).fetchall()
@@ -28,13 +28,13 @@ def rows_of(url: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 class Database(Protocol):
-    """What a server runs on."""
+    """The database of a server."""
 
     @property
     def url(self) -> str: ...
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a statement gives; values stand where it says `?`. UUIDs come as 32 hexadecimal digits."""
+        """Return the rows of a statement; values replace each `?`. UUIDs come as 32 hexadecimal digits."""
 
     def drop(self) -> None: ...
 

@@ -75,7 +75,7 @@ class Site:
         return self._python("manage.py", *words, check=check)
 
     def set_up(self) -> None:
-        """Give the new, empty database of this site the tables and the demo's people, as a copy of one that has them."""
+        """Fill this site's new database with the tables and the demo's people, by copying a prepared one."""
         if self._database.startswith("sqlite:///"):
             shutil.copy(shared.file_with("people", PEOPLE), self._database.removeprefix("sqlite:///"))
             return
@@ -85,7 +85,7 @@ class Site:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {database_with_people(server)}".encode())
 
     def run(self, script: str) -> str:
-        """Run Python with the site's settings; gives what it prints."""
+        """Run Python with the site's settings; return its output."""
         start = "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'hitlsite.settings'; import django; django.setup()\n"
         return self._python("-c", start + script, check=True).stdout
 
@@ -125,7 +125,7 @@ class Site:
             self.start("worker")
 
     def ask(self, path: str, *, port: int = 0, **headers: str) -> tuple[int, dict[str, str], str]:
-        """Status, headers and body of a GET; 0 where nobody listens."""
+        """Status, headers and body of a GET; 0 if no server listens."""
         try:
             with closing(HTTPConnection("127.0.0.1", port or self.port, timeout=PATIENCE)) as line:
                 line.request("GET", path, headers=headers)
@@ -136,12 +136,12 @@ class Site:
             return 0, {}, ""
 
     def ready(self, *, port: int = 0) -> tuple[int, list[str]]:
-        """What `/readyz` says: its status, and what is wrong."""
+        """The answer of `/readyz`: its status and its errors."""
         status, _, body = self.ask("/readyz", port=port)
         return status, json.loads(body)["wrong"] if body else []
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a statement gives, without a process of its own; values stand where it says `?`."""
+        """Return the rows of a statement, without a process of its own; values replace each `?`."""
         return rows_of(self._database, sql, *values)
 
     def turn(self, chat: int) -> str:

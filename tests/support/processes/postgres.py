@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
 import os
 import shutil
 import signal
@@ -16,7 +14,7 @@ from tests.support.processes.ports import free_port
 
 PLACES = "usr/lib/postgresql/*/bin"
 NOBODY = 65534
-#: Seconds, for what takes one where nobody else uses the machine.
+#: Seconds for something that takes one on an idle machine.
 PATIENCE = 120.0
 
 
@@ -28,13 +26,13 @@ class Cluster:
     """Starts, stops, dies and starts again on the same directory and port."""
 
     def __init__(self, folder: Path | None = None, port: int = 0) -> None:
-        """A new one, or the one that another process has started in `folder`, on `port`."""
+        """Make a new server, or use the one that another process has started in `folder`, on `port`."""
         self.binaries = find_binaries()
         self.process: subprocess.Popen[bytes] | None = None
         if folder is not None:
             self.folder, self.port = folder, port
             return
-        # Not below a temp folder that only root may enter: the server runs as nobody where the tests run as root.
+        # Not below a temp folder that only root may enter: if the tests run as root, the server runs as nobody.
         self.folder = Path(tempfile.mkdtemp(prefix="pausepoint-pg-", dir="/tmp"))
         self.port = free_port()
         if os.geteuid() == 0:
@@ -50,6 +48,10 @@ class Cluster:
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
             "fsync": "off",
+            "full_page_writes": "off",
+            # Compiling a statement takes longer than any statement on the few rows of a test, and there is nothing to clean up.
+            "jit": "off",
+            "autovacuum": "off",
             "max_connections": "500",
             **settings,
         }
@@ -66,13 +68,13 @@ class Cluster:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """At once, as a crash would; what was committed is found again."""
+        """Stop at once, like a crash; committed data survives."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait(PATIENCE)
 
     def remove(self) -> None:
-        """Stop it, whoever has started it, and remove its directory."""
+        """Stop it, also if another process has started it, and remove its directory."""
         if self.process is None:
             self._run("pg_ctl", "stop", "-D", str(self.folder / "data"), "-m", "immediate", "-w")
         self.stop()
@@ -114,15 +116,6 @@ def dump(url: str, path: Path) -> None:
 
 
 def load(path: Path, url: str) -> None:
-    """Fill a new database with what `dump` wrote."""
+    """Fill a new database from the output of `dump`."""
     words = ["--quiet", "--no-psqlrc", "--single-transaction", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null"]
     subprocess.run([str(find_binaries() / "psql"), *words, "-f", str(path), url], check=True)
-
-
-@functools.cache
-def started() -> Cluster:
-    """A cluster of this process, for tests that run on PostgreSQL themselves."""
-    cluster = Cluster()
-    atexit.register(cluster.remove)
-    cluster.start()
-    return cluster

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.support.processes.ports import free_port
 from tests.support.services import missing
 
-#: Seconds, for what takes one where nobody else uses the machine.
+#: Seconds for something that takes one on an idle machine.
 PATIENCE = 120.0
 
 

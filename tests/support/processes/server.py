@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from hitlsite.management.commands.seed_demo import PASSWORD
+from hitlsite.demo.people import PASSWORD
 from tests.support.processes import databases, starting
 from tests.support.processes.databases import Database
 from tests.support.processes.ports import free_port
@@ -23,7 +23,7 @@ from tests.support.processes.starting import Process, SetUp
 
 T = TypeVar("T")
 
-#: Seconds. For what happens at once where nobody else uses the machine; nothing waits longer than it has to.
+#: Seconds for something immediate on an idle machine; nothing waits longer than necessary.
 PATIENCE = 120.0
 PREPARED = """
 import django; django.setup()
@@ -34,7 +34,7 @@ call_command("serve", port={port})
 
 
 def until(probe: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
-    """The first truthy value that `probe` gives; fails, saying what was seen last, if none comes in time."""
+    """Return the first truthy value of `probe`; if none comes in time, fail with the last one."""
     deadline = time.monotonic() + seconds
     while not (found := probe()):
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s; last seen: {found!r}"
@@ -126,7 +126,7 @@ class Server:
         assert done.returncode == 0, done.stderr
 
     def _forks_with(self, env: dict[str, str]) -> SetUp:
-        """What runs scripts in this environment. Most of the time of a short one is Django's set-up, so that is done once."""
+        """Return the process that runs scripts in this environment: Django's slow set-up is done once."""
         if self._set_up is not None and self._set_up.env != env:
             self._set_up.end()
             self._set_up = None
@@ -202,7 +202,7 @@ class Person:
         return chat, request
 
     def decide(self, request: str, **fields: object) -> Page:
-        """Press a button of its page, which says what it showed."""
+        """Press a button of its page, with the digest of the displayed content."""
         shown = re.search(r"sha256:[0-9a-f]{64}", self.get(f"/requests/{request}/").text)
         return self.post(f"/requests/{request}/decide/", **{"digest": shown.group() if shown else "", **fields})
 

@@ -1,4 +1,4 @@
-"""What a test run makes once and all its processes use: migrated databases with people, and one PostgreSQL."""
+"""Made once per test run, for all its processes: migrated databases with people, and one PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import psycopg
 from tests.support.processes import postgres, starting
 from tests.support.processes.postgres import Cluster
 
+_kept: list[Cluster] = []
 #: Names the folder of this run to its processes.
 RUN = "PAUSEPOINT_TEST_RUN"
 #: Seconds, for a migration on a machine that has other things to do.
@@ -30,9 +31,9 @@ MIGRATE = """
 call_command("migrate", verbosity=0)
 """
 PEOPLE = """
-from hitlsite.management.commands.seed_demo import PEOPLE, make_person
-for name in PEOPLE:
-    make_person(name, *PEOPLE[name][1:])
+from hitlsite.demo.people import PEOPLE, make_person
+for each in PEOPLE:
+    make_person(each.username, each.role, each.staff)
 """
 #: People, conversations and requests.
 DEMO = """
@@ -73,6 +74,8 @@ def cluster() -> Cluster:
     def start(address: Path) -> None:
         started = Cluster()
         started.start()
+        # Until this process ends, or Python would complain of a process that still runs.
+        _kept.append(started)
         address.write_text(f"{started.port} {started.folder}")
 
     port, folder = once("postgresql", start).read_text().split()
@@ -90,7 +93,7 @@ def file_with(name: str, script: str) -> Path:
     def make(path: Path) -> None:
         shutil.copy(migrated_file(), path)
         _fill(f"sqlite:///{path}", script)
-        # A program that ends with a connection open leaves what it wrote beside the file, and only the file is copied.
+        # A program that ends with an open connection leaves its writes in the WAL, and only the file is copied.
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -98,13 +101,13 @@ def file_with(name: str, script: str) -> Path:
 
 
 def database_with(name: str, script: str) -> str:
-    """Return the name of such a database in the PostgreSQL of this run, to be copied: nobody can connect to it."""
+    """Return the name of such a database in the PostgreSQL of this run, to be copied; it allows no connections."""
 
     def make(mark: Path) -> None:
         _execute(f"CREATE DATABASE {name}")
         _fill(cluster().url(name), MIGRATE + script)
         postgres.dump(cluster().url(name), run_folder() / f"{name}.sql")
-        # A database can be copied only while nobody is connected to it.
+        # A database can be copied only while it has no connections.
         _execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         mark.touch()
 

@@ -1,6 +1,6 @@
 """Start Python programs of the project in half the time: forked from a process that has imported their libraries.
 
-The same arguments and the same answers as `subprocess.Popen` and `subprocess.run`. Tests of what starts Pausepoint for
+Arguments and results are those of `subprocess.Popen` and `subprocess.run`. Tests of commands that start Pausepoint for
 real (the commands on the pages of the documentation, the demo, Docker's commands) use `subprocess` itself.
 """
 
@@ -26,7 +26,7 @@ from typing import IO
 from tests.support.processes import warm
 from tests.support.root import ROOT
 
-#: Sets Django up, and then forks for whoever is at the other end of its input.
+#: Sets Django up, then forks as ordered over its input.
 SET_UP = """
 import django; django.setup()
 from tests.support.processes.warm import fork_and_run
@@ -36,7 +36,7 @@ _orders = threading.Lock()
 
 
 class Process:
-    """A program that was started: what `subprocess.Popen` offers, as far as tests use it."""
+    """A started program, with the part of `subprocess.Popen` that tests use."""
 
     def __init__(self, words: Sequence[str], report: socket.socket) -> None:
         self.args, self.returncode = list(words), None
@@ -108,7 +108,7 @@ def run(
     timeout: float,
     forker: socket.socket | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python WORDS` to its end; return its exit code and what it wrote as text."""
+    """Run `python WORDS` to its end; return its exit code and its output as text."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = start(words, env=env, folder=folder, stdout=out, stderr=errors, forker=forker)
         try:
@@ -138,14 +138,19 @@ class SetUp:
         self._process.wait()
 
 
-@functools.cache
-def _forker() -> socket.socket:
-    """The process that forks, of this test process."""
+def forks_after(python: str, *libraries: str, **environment: str) -> socket.socket:
+    """Start a process of this Python that imports these libraries, or the project's; return the socket that takes its orders."""
     ours, theirs = socket.socketpair()
     with theirs:
         # Without the folder of the script on its path (-P), and so without a module of the project.
-        command = [sys.executable, "-P", str(Path(warm.__file__)), str(theirs.fileno())]
-        process = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()])
+        command = [python, "-P", str(Path(warm.__file__)), str(theirs.fileno()), *libraries]
+        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, pass_fds=[theirs.fileno()])
     atexit.register(process.wait)
     atexit.register(ours.close)
     return ours
+
+
+@functools.cache
+def _forker() -> socket.socket:
+    """The process that forks, of this test process."""
+    return forks_after(sys.executable)

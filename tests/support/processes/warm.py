@@ -20,7 +20,7 @@ import struct
 import sys
 from typing import Any
 
-#: What takes time to import. None of it reads settings, starts a thread or opens a file; Twisted's reactor would.
+#: Modules that are slow to import. None of them reads settings, starts a thread or opens a file; Twisted's reactor would.
 LIBRARIES = (
     "annotated_types",
     "asyncio",
@@ -128,7 +128,7 @@ def wait_for_orders(control: socket.socket) -> dict[str, Any]:
 
 
 def receive(control: socket.socket) -> tuple[dict[str, Any], list[int], socket.socket] | None:
-    """Return an order, its stdin, stdout and stderr, and where its end is reported; None if nobody will send any more."""
+    """Return an order, its stdin, stdout and stderr, and the socket to report its end to; None at the end of the orders."""
     head, files, _, _ = socket.recv_fds(control, LENGTH.size, 4)
     if not head:
         return None
@@ -149,7 +149,7 @@ def report_ended(reports: dict[int, socket.socket]) -> None:
             try:
                 report.sendall(struct.pack("!i", code))
             except BrokenPipeError:
-                # Whoever started it has gone.
+                # The process that started it has gone.
                 continue
 
 
@@ -174,15 +174,15 @@ def run(order: dict[str, Any]) -> None:
 
 
 def fork_and_run(control: int) -> None:
-    """Fork programs for whoever has the other end of this socket; returns in each of them, when it has ended."""
-    # What is there already is never garbage, so that collecting garbage copies none of its pages.
+    """Fork programs as ordered over this socket; returns in each of them when it has ended."""
+    # Existing objects are never garbage, so collecting garbage copies none of their pages.
     gc.collect()
     gc.freeze()
     run(wait_for_orders(socket.socket(fileno=control)))
 
 
 if __name__ == "__main__":
-    for library in LIBRARIES:
+    for library in sys.argv[2:] or LIBRARIES:
         importlib.import_module(library)
     # Which files these modules come from: pydantic asks that for each of its models, and finding it out takes long.
     inspect.getmodule(inspect.currentframe())

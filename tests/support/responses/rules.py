@@ -1,6 +1,6 @@
-"""Refuse what OpenAI's Responses API refuses in a request; part of `tests.support.responses.server`.
+"""Refuse the requests that OpenAI's Responses API refuses; part of `tests.support.responses.server`.
 
-The API's own declaration of its types (the package `openai`) says which fields there are; its refusals are quoted from those
+The fields are those of the API's own types (package `openai`); its refusals are quoted from those
 that people report.
 """
 
@@ -17,7 +17,7 @@ ARGUMENTS = {
     "model", "input", "instructions", "stream", "store", "include", "tools", "tool_choice", "temperature",
     "max_output_tokens", "reasoning", "text", "parallel_tool_calls", "truncation", "prompt_cache_key", "metadata",
 }  # fmt: skip
-#: Of each type of item: the fields that it must have, and those that it may have.
+#: The required and the optional fields of each type of item.
 ITEMS = {
     "message": ({"role", "content"}, {"id", "status", "phase"}),
     "reasoning": ({"id", "summary"}, {"encrypted_content", "content"}),
@@ -175,7 +175,7 @@ def _of_parts(at: str, parts: list[Body], allowed: set[str]) -> Iterator[Objecti
 
 
 def _of_pairs(items: list[Body]) -> Iterator[str]:
-    """Calls and results belong together, and so do a thought and what the model made of it."""
+    """Check that calls have results, and that a thought comes back with the item the model made of it."""
     kinds = [item.get("type", "message") for item in items]
     calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
     if len(set(calls)) != len(calls):

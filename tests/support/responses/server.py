@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, streaming, as a local server: what the provider for it is tested against.
+"""OpenAI's Responses API, streaming, as a local server, to test the provider for it.
 
     with ResponsesServer() as server:
         server.will(says(thought("rs_1", "Better ask."), call("call_1", "issueRefund", amount=250)))
@@ -6,8 +6,8 @@
         ...  # a client with base_url=server.base_url and the key KEY
         assert server.requests[0].body["store"] is False
 
-The transport, and what else a reply may hold, is that of `tests.support.anthropic_server`. Requests that the real API would
-refuse get its 400 (`tests.support.responses.rules` says which), and the next reply stays. Nothing is stored: a thought comes
+Transport and replies are those of `tests.support.anthropic_server`. Requests that the real API would
+refuse get its 400 (see `tests.support.responses.rules`), and the next reply stays. Nothing is stored: a thought comes
 back as it was sent, or is refused, and so is one of another server, which stands for another account.
 """
 
@@ -55,7 +55,7 @@ def call(call_id: str, name: str, *, item_id: str = "", **value: Any) -> Item:
 
 
 def thought(item_id: str = "", *summary: str, sealed: str = "") -> Item:
-    """A thought, which only the server can read; `summary` is what people may."""
+    """A thought, which only the server can read; people may read the `summary`."""
     item_id = item_id or f"rs_{next(_numbers)}"
     texts = [{"type": "summary_text", "text": text} for text in summary]
     return {"id": item_id, "type": "reasoning", "summary": texts, "encrypted_content": sealed or f"gAAAA-{item_id}=="}
@@ -89,7 +89,7 @@ def usage(**given: Any) -> Item:
 
 
 def added(index: int, item: Item) -> Event:
-    """An item begins: of what its pieces say, and of what is encrypted, nothing is there yet."""
+    """An item begins, without its text and its encrypted content."""
     empty = {"content": [], "summary": [], "arguments": "", "encrypted_content": "", "status": "in_progress"}
     begun = {name: empty.get(name, value) for name, value in item.items()}
     return {"type": "response.output_item.added", "output_index": index, "item": begun}
@@ -167,7 +167,7 @@ def fails(code: str, words: str = "as scripted") -> Event:
 
 
 class ResponsesServer(OpenAIServer):
-    """See the module. `thoughts` are those that it has sent, by id: what is encrypted, and in front of which items."""
+    """See the module. `thoughts` are those it has sent, by id: the encrypted content and the items after it."""
 
     path = "/v1/responses"
 

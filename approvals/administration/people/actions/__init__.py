@@ -1,7 +1,13 @@
-"""What administrators do to people, roles and teams. Each change is on record."""
+"""Administrators' actions on people, roles and teams, each on record."""
 
-from approvals.administration.people.actions.in_admin import record_admin_change, tell_of_new_address
-from approvals.administration.people.actions.invitations import invite_person, withdraw_invitation
+from approvals.administration.people.actions.in_admin import (
+    record_admin_change,
+    tell_of_new_address,
+)
+from approvals.administration.people.actions.invitations import (
+    invite_person,
+    withdraw_invitation,
+)
 from approvals.administration.people.actions.people import (
     add_person,
     allow_password_link,
@@ -9,7 +15,11 @@ from approvals.administration.people.actions.people import (
     set_active,
 )
 from approvals.administration.people.actions.roles import create_roles, give_roles
-from approvals.administration.people.actions.teams import add_team, change_team, remove_team
+from approvals.administration.people.actions.teams import (
+    add_team,
+    change_team,
+    remove_team,
+)
 
 __all__ = [
     "add_person",

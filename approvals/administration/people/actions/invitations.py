@@ -1,4 +1,4 @@
-"""Invite people who have no password yet, and cancel invitations, on record."""
+"""Invite people without a password and cancel invitations, on record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from django.utils.translation import gettext as _
 
 from approvals.actions.changes import record_alone, request_change
 from approvals.actions.logins import SUBJECT
-from approvals.administration.changeable import changeable_person, is_protected, lock_people, waits_for_second
+from approvals.administration.changeable import (
+    changeable_person,
+    is_protected,
+    lock_people,
+    waits_for_second,
+)
 from approvals.administration.people.invitations import VALID_FOR
 from approvals.exceptions import Conflict
 from approvals.models import Invitation, PendingChange
@@ -19,10 +24,12 @@ from approvals.record import audit
 from approvals.states import Door
 
 
-def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | PendingChange:
-    """Make an invitation; an earlier one of the same person stops working. NotFound, NotAllowed, Conflict.
+def invite_person(
+    person_id: int, *, mailed: bool, by: User
+) -> Invitation | PendingChange:
+    """Create an invitation, which invalidates the person's earlier one. Raise NotFound, NotAllowed or Conflict.
 
-    Return the request for its link where it is not mailed and another administrator has to confirm it.
+    If it is not mailed and its link needs another administrator, return the pending change instead.
     """
     with transaction.atomic():
         standing = lock_people(by)
@@ -30,32 +37,51 @@ def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | Pen
         if not person.is_active:
             raise Conflict(_("This person is deactivated. Activate them first."))
         if person.has_usable_password():
-            raise Conflict(_("This person already has a password. Make a link if they need a new one."))
+            raise Conflict(
+                _(
+                    "This person already has a password. Make a link if they need a new one."
+                )
+            )
         if not mailed and waits_for_second(person, standing):
-            return request_change(PendingChange.Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD)
+            return request_change(
+                PendingChange.Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD
+            )
         if not mailed and is_protected(person):
             about = {"user": person.get_username(), "user_id": person.pk}
             record_alone(PendingChange.Kind.LINK, **about, by=by, via=Door.DASHBOARD)
         now = timezone.now()
-        fields = {"sent_at": now, "expires_at": now + VALID_FOR, "invited_by": by.get_username(), "mailed": mailed}
-        invitation, new = Invitation.objects.update_or_create(person=person, defaults=fields)
+        fields = {
+            "sent_at": now,
+            "expires_at": now + VALID_FOR,
+            "invited_by": by.get_username(),
+            "mailed": mailed,
+        }
+        invitation, new = Invitation.objects.update_or_create(
+            person=person, defaults=fields
+        )
         change = "invited" if new else "invited again"
         _record(person, {"change": change, "email": person.email, "mailed": mailed}, by)
     return invitation
 
 
 def withdraw_invitation(person_id: int, *, by: User) -> User:
-    """Make the link of an invitation invalid; the person stays. NotFound, NotAllowed, Conflict if there is none."""
+    """Invalidate the link of an invitation; the person stays. Raise NotFound, NotAllowed, or Conflict if there is none."""
     with transaction.atomic():
         standing = lock_people(by)
         person = changeable_person(person_id, standing)
         removed, _rows = Invitation.objects.filter(person=person).delete()
         if not removed:
-            raise Conflict(_("There is no open invitation. It may have been accepted or cancelled already."))
+            raise Conflict(
+                _(
+                    "There is no open invitation. It may have been accepted or cancelled already."
+                )
+            )
         _record(person, {"change": "withdrawn"}, by)
     return person
 
 
 def _record(person: User, data: Mapping[str, object], by: User) -> None:
     about = {"user": person.get_username(), "user_id": person.pk}
-    audit.record("person.invited", SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD)
+    audit.record(
+        "person.invited", SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD
+    )

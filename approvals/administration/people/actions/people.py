@@ -1,8 +1,9 @@
-"""Add people, change their roles and teams, deactivate them and activate them again; make, rename and remove teams."""
+"""Add people, change their roles and teams, and deactivate or reactivate them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Set
+from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -15,7 +16,7 @@ from approvals.access.usernames import validate_new_username
 from approvals.actions.changes import record_alone, request_change
 from approvals.actions.logins import SUBJECT, end_all_sessions
 from approvals.actions.policy.standing_changes import standing_changed
-from approvals.administration.account_mails import Change, tell_person
+from approvals.administration.account_mails import AccountMailReason, tell_person
 from approvals.administration.changeable import (
     changeable_person,
     is_protected,
@@ -24,15 +25,25 @@ from approvals.administration.changeable import (
     waits_for_second,
 )
 from approvals.administration.keys.actions import revoke_keys_of
-from approvals.administration.people.actions.roles import give_rights, give_roles, require_an_administrator
+from approvals.administration.people.actions.roles import (
+    give_rights,
+    give_roles,
+    require_an_administrator,
+)
 from approvals.administration.people.actions.teams import change_teams
-from approvals.administration.people.queries import names_of_rights, names_of_roles, rights_of, roles_of, teams
+from approvals.administration.people.queries import (
+    names_of_rights,
+    names_of_roles,
+    rights_of,
+    roles_of,
+    teams,
+)
 from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models import Invitation, PendingChange
 from approvals.models.people import RoleName
-from approvals.queries.policy.givers import powers_of_givers
+from approvals.queries.policy.grants.givers import powers_of_givers
 from approvals.record import audit
 from approvals.states import Door
 
@@ -40,9 +51,9 @@ Kind = PendingChange.Kind
 
 
 def add_person(*, username: str, email: str, roles: Collection[str], by: User) -> User:
-    """Create a person without a password, on record; an invitation lets them choose one. Conflict if the name is taken.
+    """Create a person without a password, on record; an invitation lets them choose one. Raise Conflict if the name is taken.
 
-    Roles that decide or administer wait for another administrator.
+    Roles that decide or administer need another administrator.
     """
     with transaction.atomic():
         standing = lock_people(by)
@@ -63,7 +74,9 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         if granted:
             standing_changed({})
         if waiting:
-            request_change(Kind.ROLES, sorted(waiting), person=person, by=by, via=Door.DASHBOARD)
+            request_change(
+                Kind.ROLES, sorted(waiting), person=person, by=by, via=Door.DASHBOARD
+            )
         elif protected:
             _record_alone(Kind.ROLES, person, by)
     return person
@@ -78,84 +91,144 @@ def change_person(
     by: User,
     rights: Collection[str] | None = None,
 ) -> list[PendingChange]:
-    """Change a person's mail address, roles, rights and teams, on record; return what waits for another administrator.
+    """Change a person's mail address, roles, rights and teams, on record; return the changes that need another administrator.
 
-    Without `rights`, the additional rights stay. Raises NotFound, NotAllowed, Conflict.
+    Without `rights`, the additional rights stay. Raise NotFound, NotAllowed or Conflict.
     """
     with transaction.atomic():
         standing = lock_people(by)
         person = changeable_person(person_id, standing)
         powers = powers_of_givers([person.pk])
-        before, held = _described(person), set(roles_of(person))
-        if person.pk == by.pk and set(roles) != held:
-            raise NotAllowed(_("You cannot change your own roles. Ask another administrator."))
+        before = _described(person)
+        held = set(roles_of(person))
         had = set(rights_of(person))
-        wanted = had if rights is None else set(rights)
-        if person.pk == by.pk and wanted != had:
-            raise NotAllowed(_("You cannot change your own rights. Ask another administrator."))
-        waiting: dict[Kind, object] = {}
-        roles = _roles_at_once(person, set(roles), held, waiting, by, standing)
-        if wanted - had:
-            if needs_second(standing):
-                waiting[Kind.RIGHTS], wanted = sorted(wanted - had), wanted & had
-            else:
-                _record_alone(Kind.RIGHTS, person, by)
-        if email != person.email and person.pk != by.pk and waits_for_second(person, standing):
-            # Whoever reads the mail of a person can log in as them.
-            waiting[Kind.EMAIL], email = email, person.email
-            tell_person(person, Change.EMAIL_REQUESTED, by=by, detail=str(waiting[Kind.EMAIL]))
-        elif email != person.email and person.pk != by.pk and is_protected(person):
-            _record_alone(Kind.EMAIL, person, by)
+        wanted: Set[str] = had if rights is None else set(rights)
+        if person.pk == by.pk:
+            _require_same_powers(set(roles) == held, wanted == had)
+        change = _Change(person, by, standing)
+        roles = _roles_at_once(change, set(roles), held)
+        wanted = _rights_at_once(change, wanted, had)
+        email = _email_at_once(change, email)
         if email != person.email:
-            tell_person(person, Change.EMAIL, by=by, detail=email, also_to=email)
+            tell_person(
+                person, AccountMailReason.EMAIL, by=by, detail=email, also_to=email
+            )
             write_email(person, email)
         give_roles(person, roles)
-        _tell_of_roles(person, held, set(roles), by)
+        _tell_of_roles(person, held, roles, by)
         give_rights(person, wanted)
         _tell_of_rights(person, had, wanted, by)
-        if (more_teams := change_teams(person, team_ids, by=by, standing=standing)) is not None:
-            waiting[Kind.TEAMS] = more_teams
+        more_teams = change_teams(person, team_ids, by=by, standing=standing)
+        if more_teams is not None:
+            change.waiting[Kind.TEAMS] = more_teams
         require_an_administrator()
         after = _described(person)
         if before != after:
             standing_changed(powers)
             _record("person.changed", person, {"before": before, "after": after}, by)
         return [
-            request_change(kind, value, person=person, by=by, via=Door.DASHBOARD) for kind, value in waiting.items()
+            request_change(kind, value, person=person, by=by, via=Door.DASHBOARD)
+            for kind, value in change.waiting.items()
         ]
 
 
-def _roles_at_once(
-    person: User, roles: Set[str], held: Set[str], waiting: dict[Kind, object], by: User, standing: Standing
-) -> Set[str]:
-    """Return the roles that a person gets at once; `waiting` gets those that another administrator gives or takes."""
+def _require_same_powers(same_roles: bool, same_rights: bool) -> None:
+    if not same_roles:
+        raise NotAllowed(
+            _("You cannot change your own roles. Ask another administrator.")
+        )
+    if not same_rights:
+        raise NotAllowed(
+            _("You cannot change your own rights. Ask another administrator.")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A change of a person, and the parts of it that are `waiting` for another administrator."""
+
+    person: User
+    by: User
+    standing: Standing
+    waiting: dict[Kind, object] = field(default_factory=dict)
+
+
+def _roles_at_once(change: _Change, roles: Set[str], held: Set[str]) -> Set[str]:
+    """Return the roles to set at once; the others wait."""
     protected = protected_roles(roles - held)
-    if protected and not needs_second(standing):
-        _record_alone(Kind.ROLES, person, by)
+    if protected and not needs_second(change.standing):
+        _record_alone(Kind.ROLES, change.person, change.by)
     elif protected:
-        waiting[Kind.ROLES] = sorted(protected)
+        change.waiting[Kind.ROLES] = sorted(protected)
         roles = roles - protected
-    if RoleName.ADMINISTRATOR in held - roles and needs_second(standing):
-        # Otherwise one administrator could remove the others, and then loosen everything alone.
-        waiting[Kind.ROLE_TAKEN] = [RoleName.ADMINISTRATOR.value]
+    if RoleName.ADMINISTRATOR in held - roles and needs_second(change.standing):
+        # Otherwise one administrator could remove the others and then loosen everything alone.
+        change.waiting[Kind.ROLE_TAKEN] = [RoleName.ADMINISTRATOR.value]
         roles = roles | {RoleName.ADMINISTRATOR.value}
     return roles
 
 
-def _tell_of_roles(person: User, before: Collection[str], after: Collection[str], by: User) -> None:
-    added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
-    if added:
-        tell_person(person, Change.ROLES, by=by, detail=names_of_roles(added))
-    if removed:
-        tell_person(person, Change.ROLES_REMOVED, by=by, detail=names_of_roles(removed))
+def _rights_at_once(change: _Change, rights: Set[str], held: Set[str]) -> Set[str]:
+    """Return the rights to set at once; the others wait."""
+    if not rights - held:
+        return rights
+    if needs_second(change.standing):
+        change.waiting[Kind.RIGHTS] = sorted(rights - held)
+        return rights & held
+    _record_alone(Kind.RIGHTS, change.person, change.by)
+    return rights
 
 
-def _tell_of_rights(person: User, before: Collection[str], after: Collection[str], by: User) -> None:
-    added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
+def _email_at_once(change: _Change, email: str) -> str:
+    """Return the mail address to set at once: the present one, if the new one waits."""
+    person = change.person
+    if email == person.email or person.pk == change.by.pk:
+        return email
+    if waits_for_second(person, change.standing):
+        # Anyone who can read the person's mail can log in as them.
+        change.waiting[Kind.EMAIL] = email
+        reason = AccountMailReason.EMAIL_REQUESTED
+        tell_person(person, reason, by=change.by, detail=email)
+        return person.email
+    if is_protected(person):
+        _record_alone(Kind.EMAIL, person, change.by)
+    return email
+
+
+def _tell_of_roles(
+    person: User, before: Collection[str], after: Collection[str], by: User
+) -> None:
+    added = sorted(set(after) - set(before))
+    removed = sorted(set(before) - set(after))
     if added:
-        tell_person(person, Change.RIGHTS, by=by, detail=names_of_rights(added))
+        tell_person(
+            person, AccountMailReason.ROLES, by=by, detail=names_of_roles(added)
+        )
     if removed:
-        tell_person(person, Change.RIGHTS_REMOVED, by=by, detail=names_of_rights(removed))
+        tell_person(
+            person,
+            AccountMailReason.ROLES_REMOVED,
+            by=by,
+            detail=names_of_roles(removed),
+        )
+
+
+def _tell_of_rights(
+    person: User, before: Collection[str], after: Collection[str], by: User
+) -> None:
+    added = sorted(set(after) - set(before))
+    removed = sorted(set(before) - set(after))
+    if added:
+        tell_person(
+            person, AccountMailReason.RIGHTS, by=by, detail=names_of_rights(added)
+        )
+    if removed:
+        tell_person(
+            person,
+            AccountMailReason.RIGHTS_REMOVED,
+            by=by,
+            detail=names_of_rights(removed),
+        )
 
 
 def write_email(person: User, email: str) -> None:
@@ -164,12 +237,14 @@ def write_email(person: User, email: str) -> None:
 
 
 def set_active(person_id: int, *, active: bool, by: User) -> User:
-    """Activate a person, or deactivate them, which ends their sessions and revokes their keys. NotFound, Conflict."""
+    """Activate a person, or deactivate them, end their sessions and revoke their keys. Raise NotFound or Conflict."""
     with transaction.atomic():
         standing = lock_people(by)
         person = changeable_person(person_id, standing)
         if not active and person.pk == by.pk:
-            raise Conflict(_("You cannot deactivate yourself. Ask another administrator."))
+            raise Conflict(
+                _("You cannot deactivate yourself. Ask another administrator.")
+            )
         if person.is_active == active:
             return person
         powers = powers_of_givers([person.pk])
@@ -183,15 +258,17 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
             Invitation.objects.filter(person=person).delete()
             data["sessions_ended"] = end_all_sessions(person)
             message = {"type": "session.ended"}
-            transactions.after_commit(doorbell.notify, doorbell.user_group(person.pk), message)
+            transactions.after_commit(
+                doorbell.notify, doorbell.user_group(person.pk), message
+            )
         _record("person.changed", person, data, by)
     return person
 
 
 def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
-    """Allow this administrator to make a link that sets a password, on record: whoever has it can log in.
+    """Allow this administrator to create a link that sets the person's password, on record: with it, anyone can log in.
 
-    Return the request for it where another administrator has to confirm it. Raises NotFound, NotAllowed.
+    Return the pending change if another administrator has to confirm it. Raise NotFound or NotAllowed.
     """
     with transaction.atomic():
         standing = lock_people(by)
@@ -199,12 +276,14 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
         if not person.is_active:
             raise NotFound(_("Person not found."))
         if waits_for_second(person, standing):
-            tell_person(person, Change.LINK_REQUESTED, by=by)
-            return request_change(Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD)
+            tell_person(person, AccountMailReason.LINK_REQUESTED, by=by)
+            return request_change(
+                Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD
+            )
         if is_protected(person):
             _record_alone(Kind.LINK, person, by)
         _record("person.changed", person, {"change": "password_link"}, by)
-        tell_person(person, Change.LINK, by=by)
+        tell_person(person, AccountMailReason.LINK, by=by)
     return None
 
 
@@ -224,4 +303,6 @@ def _record(event: str, person: User, data: Mapping[str, object], by: User) -> N
 
 
 def _record_alone(kind: Kind, person: User, by: User) -> None:
-    record_alone(kind, user=person.get_username(), user_id=person.pk, by=by, via=Door.DASHBOARD)
+    record_alone(
+        kind, user=person.get_username(), user_id=person.pk, by=by, via=Door.DASHBOARD
+    )

@@ -1,4 +1,4 @@
-"""Make the groups of the ready-made roles, and give roles to people."""
+"""Create the groups of the built-in roles, and assign roles to people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from approvals.models.people import ROLE_PERMISSIONS, Right, Role, RoleName
 
 
 def create_roles(using: str = "default") -> None:
-    """Make the roles that are missing. A role that exists stays as it is, and so does a group of the same name."""
+    """Create the missing roles. Existing roles, and groups of the same name, stay unchanged."""
     existing = set(Role.objects.using(using).values_list("name", flat=True))
     for name in RoleName:
         if name not in existing:
@@ -25,7 +25,9 @@ def create_roles(using: str = "default") -> None:
 def _create_role(name: RoleName, using: str) -> None:
     english = name.value.capitalize()
     taken = Group.objects.using(using).filter(name=english).exists()
-    group = Group.objects.using(using).create(name=f"{english} (role)" if taken else english)
+    group = Group.objects.using(using).create(
+        name=f"{english} (role)" if taken else english
+    )
     wanted = Permission.objects.using(using).filter(
         content_type__app_label="approvals", codename__in=ROLE_PERMISSIONS[name]
     )
@@ -34,39 +36,49 @@ def _create_role(name: RoleName, using: str) -> None:
 
 
 def add_roles(person: User, names: Collection[str]) -> None:
-    """Let a person have these roles too."""
-    person.groups.add(*Role.objects.filter(name__in=list(names)).values_list("group_id", flat=True))
+    """Add these roles to a person's roles."""
+    person.groups.add(
+        *Role.objects.filter(name__in=list(names)).values_list("group_id", flat=True)
+    )
 
 
 def give_roles(person: User, names: Collection[str]) -> None:
-    """Let a person have exactly these roles; their teams and own permissions stay. Raises ValueError for another name."""
+    """Set a person's roles; their teams and own permissions stay. Raise ValueError for an unknown role."""
     if unknown := set(names) - set(RoleName.values):
         raise ValueError(f"There is no role {unknown}.")
     with transaction.atomic():
         roles = list(Role.objects.all())
-        person.groups.remove(*[role.group_id for role in roles if role.name not in names])
+        person.groups.remove(
+            *[role.group_id for role in roles if role.name not in names]
+        )
         person.groups.add(*[role.group_id for role in roles if role.name in names])
 
 
 def remove_roles(person: User, names: Collection[str]) -> None:
-    """Take these roles from a person. Conflict if no one could administer afterwards."""
-    person.groups.remove(*Role.objects.filter(name__in=list(names)).values_list("group_id", flat=True))
+    """Remove these roles from a person. Raise Conflict if no administrator would be left."""
+    person.groups.remove(
+        *Role.objects.filter(name__in=list(names)).values_list("group_id", flat=True)
+    )
     require_an_administrator()
 
 
 def require_an_administrator() -> None:
-    """Raise Conflict unless an active person may still administer, which undoes the transaction."""
+    """Raise Conflict, and so roll back, unless an active person may still administer."""
     if not permissions.administrators().exists():
-        raise Conflict(_("No one could manage Pausepoint after this. Make someone else an administrator first."))
+        raise Conflict(
+            _(
+                "No one could manage Pausepoint after this. Make someone else an administrator first."
+            )
+        )
 
 
 def add_rights(person: User, names: Collection[str]) -> None:
-    """Let a person have these additional rights too."""
+    """Add these to a person's additional rights."""
     person.user_permissions.add(*_permissions(names))
 
 
 def give_rights(person: User, names: Collection[str]) -> None:
-    """Let a person have exactly these additional rights of their own; other permissions stay."""
+    """Set a person's directly held additional rights; other permissions stay."""
     person.user_permissions.remove(*_permissions(set(Right.values) - set(names)))
     add_rights(person, names)
 
@@ -74,4 +86,8 @@ def give_rights(person: User, names: Collection[str]) -> None:
 def _permissions(rights: Collection[str]) -> list[Permission]:
     if unknown := set(rights) - set(Right.values):
         raise ValueError(f"There is no additional right {unknown}.")
-    return list(Permission.objects.filter(content_type__app_label="approvals", codename__in=list(rights)))
+    return list(
+        Permission.objects.filter(
+            content_type__app_label="approvals", codename__in=list(rights)
+        )
+    )

@@ -1,4 +1,4 @@
-"""Make, rename and remove teams, and let people join and leave them, on record."""
+"""Create, rename and remove teams, and change their members, on record."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from approvals.administration.people.queries import teams
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.models import ApproverScope
 from approvals.policy.loosening import teams_loosen
-from approvals.queries.policy.givers import powers_of_givers
-from approvals.queries.policy.ruling import policy_reads_teams, teams_in_force
+from approvals.queries.policy.grants.givers import powers_of_givers
+from approvals.queries.policy.rules.policy_versions import (
+    policy_reads_teams,
+    teams_in_force,
+)
 from approvals.record import audit
 from approvals.states import Door
 
@@ -29,13 +32,14 @@ from approvals.states import Door
 def change_teams(
     person: User, team_ids: Collection[int], *, by: User, standing: Standing
 ) -> dict[str, list[int]] | None:
-    """Let a person be in exactly these teams; return the teams to join and to leave that wait for another administrator.
+    """Set a person's teams; return the teams to join and to leave that need another administrator.
 
-    NotAllowed for a team that gives permissions, unless this is a superuser, and for what widens what `by` decides.
+    Raise NotAllowed for a team with permissions, unless `by` is a superuser, and for a change that lets `by` decide more.
     """
     current = set(teams().filter(user=person).values_list("pk", flat=True))
     wanted = set(teams().filter(pk__in=team_ids).values_list("pk", flat=True))
-    joined, left = wanted - current, current - wanted
+    joined = wanted - current
+    left = current - wanted
     for team in teams().filter(pk__in=joined | left):
         _require_team_without_rights(team, standing)
     named = _teams_that_count() if joined else set[int]()
@@ -45,7 +49,9 @@ def change_teams(
         return None
     if not needs_second(standing):
         _move(person, joined, left)
-        names = sorted(teams().filter(pk__in=joined | left).values_list("name", flat=True))
+        names = sorted(
+            teams().filter(pk__in=joined | left).values_list("name", flat=True)
+        )
         about = {"user": person.get_username(), "user_id": person.pk, "teams": names}
         record_alone(Kind.TEAMS, **about, by=by, via=Door.DASHBOARD)
         return None
@@ -56,8 +62,10 @@ def change_teams(
     return {"join": sorted(joined & named), "leave": []}
 
 
-def join_and_leave(person: User, value: Mapping[str, Collection[int]], *, by: User) -> None:
-    """Let a person join and leave the teams of a change that was confirmed. NotAllowed."""
+def join_and_leave(
+    person: User, value: Mapping[str, Collection[int]], *, by: User
+) -> None:
+    """Apply the memberships of a confirmed change. Raise NotAllowed."""
     joined = set(teams().filter(pk__in=value["join"]).values_list("pk", flat=True))
     standing = standing_of(by)
     for team in teams().filter(pk__in={*joined, *value["leave"]}):
@@ -68,23 +76,35 @@ def join_and_leave(person: User, value: Mapping[str, Collection[int]], *, by: Us
     standing_changed(powers)
 
 
-def require_no_own_teams(person: User, joined: Collection[int], *, by: Standing) -> None:
-    """Raise NotAllowed if `by` would widen what they decide: by a team of their own, or of someone for whom they decide."""
+def require_no_own_teams(
+    person: User, joined: Collection[int], *, by: Standing
+) -> None:
+    """Raise NotAllowed if the new teams, of `by` or of someone they stand in for, would widen the requests that `by` decides."""
     decides_as = {by.pk, *by.away_for}
     widens = person.pk in decides_as and not by.is_superuser and by.holds(DECIDE)
     if not widens or not set(joined) & _teams_that_count():
         return
     if person.pk != by.pk:
-        message = _("You decide for %(name)s at the moment. Ask another administrator to add them to this team.")
+        message = _(
+            "You decide for %(name)s at the moment. Ask another administrator to add them to this team."
+        )
         raise NotAllowed(message % {"name": person.get_username()})
     if ApproverScope.objects.filter(teams__in=joined).exists():
-        raise NotAllowed(_("You cannot join a team that an approver scope names. Ask another administrator."))
-    raise NotAllowed(_("You cannot join a team that the policy names. Ask another administrator."))
+        raise NotAllowed(
+            _(
+                "You cannot join a team that an approver scope names. Ask another administrator."
+            )
+        )
+    raise NotAllowed(
+        _("You cannot join a team that the policy names. Ask another administrator.")
+    )
 
 
 def _teams_that_count() -> set[int]:
-    """Return the teams that a scope names, or that vote."""
-    in_scopes = ApproverScope.objects.exclude(teams=None).values_list("teams", flat=True)
+    """Return the teams that a scope or a vote names."""
+    in_scopes = ApproverScope.objects.exclude(teams=None).values_list(
+        "teams", flat=True
+    )
     return {pk for pk in in_scopes if pk is not None} | teams_in_force()
 
 
@@ -94,7 +114,7 @@ def _move(person: User, joined: Collection[int], left: Collection[int]) -> None:
 
 
 def add_team(name: str, *, by: User) -> Group:
-    """Make a team, on record. Conflict if there is a team or role of this name."""
+    """Create a team, on record. Raise Conflict if a team or role has this name."""
     with transaction.atomic():
         lock_people(by)
         _require_free_name(name)
@@ -104,7 +124,7 @@ def add_team(name: str, *, by: User) -> Group:
 
 
 def change_team(team_id: int, name: str, *, by: User) -> None:
-    """Rename a team, on record. NotFound, NotAllowed, Conflict."""
+    """Rename a team, on record. Raise NotFound, NotAllowed or Conflict."""
     with transaction.atomic():
         standing = lock_people(by)
         team = teams().filter(pk=team_id).first()
@@ -122,7 +142,7 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
 
 
 def remove_team(team_id: int, *, by: User) -> None:
-    """Remove a team, on record; its people stay. NotFound, NotAllowed, Conflict if no one could administer afterwards."""
+    """Remove a team, on record; its people stay. Raise NotFound, NotAllowed, or Conflict if no administrator would be left."""
     with transaction.atomic():
         standing = lock_people(by)
         team = teams().filter(pk=team_id).first()
@@ -139,15 +159,18 @@ def remove_team(team_id: int, *, by: User) -> None:
 
 
 def _require_team_without_rights(team: Group, by: Standing) -> None:
-    """Raise NotAllowed for a group with permissions, which someone gave it in Django's admin, unless this is a superuser."""
+    """Raise NotAllowed if the group has permissions (set in Django's admin), unless `by` is a superuser."""
     if not by.is_superuser and team.permissions.exists():
         raise NotAllowed(
-            _("The team %(name)s gives permissions. Only a superuser can change who is in it.") % {"name": team.name}
+            _(
+                "The team %(name)s gives permissions. Only a superuser can change who is in it."
+            )
+            % {"name": team.name}
         )
 
 
 def _require_unread_teams(by: Standing) -> None:
-    """Raise NotAllowed if a rule reads the teams of requesters: their names and members then say what is allowed."""
+    """Raise NotAllowed if a rule reads requesters' teams: then their names and members affect which requests are allowed."""
     if needs_second(by) and policy_reads_teams():
         raise NotAllowed(
             _(
@@ -159,8 +182,16 @@ def _require_unread_teams(by: Standing) -> None:
 
 def _require_free_name(name: str) -> None:
     if Group.objects.filter(name__iexact=name).exists():
-        raise Conflict(_("A team or role with this name already exists. Choose another one."))
+        raise Conflict(
+            _("A team or role with this name already exists. Choose another one.")
+        )
 
 
 def _record_team(name: str, data: Mapping[str, object], by: User) -> None:
-    audit.record("team.changed", SUBJECT, data={"team": name} | dict(data), actor=by, via=Door.DASHBOARD)
+    audit.record(
+        "team.changed",
+        SUBJECT,
+        data={"team": name} | dict(data),
+        actor=by,
+        via=Door.DASHBOARD,
+    )

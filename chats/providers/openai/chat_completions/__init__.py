@@ -31,10 +31,14 @@ class OpenAIProvider(ServerProvider):
     def _problems(self, agent: Agent) -> Iterator[str]:
         return problems_of(agent)
 
-    def _payload(self, request: ModelRequest, model: str, without: Collection[str]) -> Payload:
+    def _payload(
+        self, request: ModelRequest, model: str, without: Collection[str]
+    ) -> Payload:
         limits = LIMITS if self._theirs else LIMITS[::-1]
         arguments = request_arguments(request, model, without, limits)
         return Payload(arguments, members=vendor_members(arguments["messages"]))
 
-    def _answer(self, model: str, names: Mapping[str, str], used: Collection[str]) -> StreamedAnswer:
+    def _answer(
+        self, model: str, names: Mapping[str, str], used: Collection[str]
+    ) -> StreamedAnswer:
         return StreamedAnswer(model, names, used)

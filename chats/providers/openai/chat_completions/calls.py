@@ -1,34 +1,39 @@
-"""A call of this API while it arrives in pieces, of which some servers tell little apart. Pure."""
+"""A call of this API while it arrives in pieces, which some servers hardly distinguish. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.provider import ITEM
 from chats.providers.openai.answer import Malformed, input_of, is_whole_input
-from chats.providers.openai.chat_completions.members import CALL, FUNCTION, VendorMembers, mentions
+from chats.providers.openai.chat_completions.members import (
+    CALL,
+    FUNCTION,
+    VendorMembers,
+    mentions,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """A piece of a call: the first has its id and name, the others parts of its input. Servers leave out what they like."""
+    """A piece of a call: the first has its id and name, the others parts of its input. Servers may omit any of these."""
 
-    raw: Mapping[str, Any]
-    function: Mapping[str, Any]
+    raw: JsonMapping
+    function: JsonMapping
     index: int | None
     theirs: str
     name: str
     text: str
 
 
-def read_piece(raw: Mapping[str, Any]) -> CallPiece:
-    """Return a piece as it was sent. Malformed."""
+def read_piece(raw: JsonMapping) -> CallPiece:
+    """Parse a piece. Raise Malformed."""
     function = raw.get("function") or {}
     if not isinstance(function, dict) or isinstance(function.get("arguments"), dict):
         raise Malformed
-    index, text = raw.get("index"), function.get("arguments")
+    index = raw.get("index")
+    text = function.get("arguments")
     return CallPiece(
         raw=raw,
         function=function,
@@ -40,10 +45,10 @@ def read_piece(raw: Mapping[str, Any]) -> CallPiece:
 
 
 @dataclass(slots=True, eq=False)
-class Call:
-    """A call while it arrives. `id` is ours from the moment that it is shown, and `tool` the name by which we know its tool.
+class ArrivingCall:
+    """A call while it arrives. `id` is ours from the moment that it is shown, and `tool` is our name of its tool.
 
-    `theirs` and `name` are what the server calls them, and `members` and `function` what it adds.
+    `theirs` and `name` are the server's own, and `members` and `function` its additions.
     """
 
     theirs: str = ""
@@ -60,11 +65,11 @@ class Call:
         return "".join(self.pieces)
 
     @property
-    def input(self) -> dict[str, Any]:
+    def input(self) -> JsonDict:
         return input_of(self.text)
 
     def take(self, piece: CallPiece) -> str:
-        """Take a piece; return what it adds to the input."""
+        """Process a piece; return the text that it adds to the input."""
         self.members.take(piece.raw)
         self.function.take(piece.function)
         text = "" if self._is_said_again(piece) else piece.text
@@ -76,10 +81,10 @@ class Call:
         return text
 
     def is_other_than(self, piece: CallPiece, *, at_once: bool) -> bool:
-        """Return whether a piece that could belong to this call begins another one in truth.
+        """Return whether a piece that could belong to this call actually begins another one.
 
-        Some servers give all calls one id or index, or none. `at_once` says that a piece of this call has come with the same
-        event, and that the server gives no index.
+        Some servers give all calls the same id or index, or none. `at_once`: a piece of this call has come with the same event,
+        and the server gives no index.
         """
         if piece.theirs and self.theirs and piece.theirs != self.theirs:
             return True
@@ -90,20 +95,35 @@ class Call:
         if not self._is_whole():
             return False
         # With an id, it may be the end of this call, or this call once more.
-        return not self.theirs or (piece.text.lstrip().startswith("{") and piece.text != self.text)
+        return not self.theirs or (
+            piece.text.lstrip().startswith("{") and piece.text != self.text
+        )
 
-    def block(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the call in Anthropic's form, with what the vendor added; `members` are those of its message."""
-        kept: dict[str, Any] = {"call": self.members.kept(), "function": self.function.kept()}
+    def block(self, members: JsonMapping) -> JsonDict:
+        """Return the call in Anthropic's form, with the vendor's additions; `members` are those of its message."""
+        kept: JsonDict = {
+            "call": self.members.kept(),
+            "function": self.function.kept(),
+        }
         if self.theirs and mentions([members, kept], self.theirs):
-            # What refers to the call, such as a signature, is found by this id alone.
+            # References to the call, such as a signature, use only this id.
             kept["call_id"] = self.theirs
         item = {ITEM: kept} if any(kept.values()) else {}
-        return {"type": "tool_use", "id": self.id, "name": self.tool, "input": self.input, **item}
+        return {
+            "type": "tool_use",
+            "id": self.id,
+            "name": self.tool,
+            "input": self.input,
+            **item,
+        }
 
     def _is_said_again(self, piece: CallPiece) -> bool:
         return bool(piece.name) and self._is_whole() and piece.text == self.text
 
     def _is_whole(self) -> bool:
-        """Return whether the input has come to its end."""
-        return bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and is_whole_input(self.text)
+        """Return whether the input is complete."""
+        return (
+            bool(self.pieces)
+            and self.pieces[-1].rstrip().endswith("}")
+            and is_whole_input(self.text)
+        )

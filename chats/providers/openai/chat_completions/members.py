@@ -1,30 +1,36 @@
-"""What vendors add to messages and calls of this API: kept while it arrives, and sent back to the model that sent it. Pure.
+"""Vendors' additions to messages and calls of this API: kept while they arrive, and sent back to their model. Pure.
 
-Some refuse every later request without it: Gemini without the signature of a thought (`extra_content`), OpenRouter without
+Some refuse every later request without them: Gemini without the signature of a thought (`extra_content`), OpenRouter without
 `reasoning_details`, DeepSeek without the thought before a call, even an empty one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from approvals.db.canonical_json import clean_json, join_halves
+from approvals.json_types import JsonDict, JsonMapping
 
 #: Where servers put the thoughts of a model; OpenAI's own does not show them.
 THOUGHTS = ("reasoning_content", "reasoning")
-#: The members that are read, and those that only a stream has. OpenAI takes neither speech nor calls of the older form back.
-MESSAGE = frozenset({"role", "content", "refusal", "tool_calls", "function_call", "audio"})
+#: Members that are read, and those that only a stream has. OpenAI accepts neither speech nor calls of the older form back.
+MESSAGE = frozenset(
+    {"role", "content", "refusal", "tool_calls", "function_call", "audio"}
+)
 CALL = frozenset({"index", "id", "type", "function"})
 FUNCTION = frozenset({"name", "arguments"})
-#: The type of the block with what else the message has, which nobody is shown.
+#: The type of the block with the message's other members, which is never displayed.
 VENDOR = "vendor"
-#: Characters that are kept of one message or call, and how deep a member may be nested.
-MAX_KEPT, MAX_LEVELS = 1_000_000, 20
+#: Maximum characters kept of one message or call, and maximum nesting of a member.
+MAX_KEPT = 1_000_000
+MAX_LEVELS = 20
 #: In these, equal pieces follow each other as they do in any text.
-TEXTS = frozenset({"content", "reasoning", "reasoning_content", "summary", "text", "thinking"})
-#: These say what something is, whole in each piece.
+TEXTS = frozenset(
+    {"content", "reasoning", "reasoning_content", "summary", "text", "thinking"}
+)
+#: Identifying members, which are complete in each piece.
 NAMES = frozenset({"format", "id", "index", "name", "role", "status", "type"})
 
 
@@ -37,32 +43,36 @@ class VendorMembers:
         self._left_out: set[str] = set()
         self._size = 0
 
-    def take(self, piece: Mapping[str, Any]) -> None:
-        """Take a piece of the object. Null stands for nothing."""
+    def take(self, piece: JsonMapping) -> None:
+        """Process a piece of the object. Null stands for nothing."""
         for name, value in piece.items():
             if name not in self._known and value is not None:
                 self.add(name, value)
 
     def add(self, name: str, value: Any) -> None:
-        """Take a piece of one member."""
+        """Process a piece of one member."""
         if name in self._left_out:
             return
         size = _size(name, value)
         if size is None or self._size + size > MAX_KEPT:
-            # A part of it would be worth nothing.
+            # A part of it would be worthless.
             self._left_out.add(name)
             self._pieces.pop(name, None)
             return
         self._size += size
         self._pieces.setdefault(name, []).append(value)
 
-    def kept(self) -> dict[str, Any]:
-        """Return the whole members, except those that no database can store: they would come back changed."""
+    def kept(self) -> JsonDict:
+        """Return the complete members, except those that databases cannot store: they would be sent back changed."""
         whole = {name: _merged(name, pieces) for name, pieces in self._pieces.items()}
-        return {name: value for name, value in whole.items() if clean_json({name: value}) == {name: value}}
+        return {
+            name: value
+            for name, value in whole.items()
+            if clean_json({name: value}) == {name: value}
+        }
 
 
-def without_names(members: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+def without_names(members: JsonMapping, names: Collection[str]) -> JsonDict:
     """Return members without those of these names."""
     return {name: value for name, value in members.items() if name not in names}
 
@@ -79,7 +89,7 @@ def mentions(value: Any, text: str) -> bool:
 
 
 def _size(name: str, value: Any) -> int | None:
-    """Return the length of a member as JSON, about; None for what cannot be kept."""
+    """Return the approximate length of a member as JSON; None if it cannot be kept."""
     if isinstance(value, str):
         return len(name) + len(value)
     if not _is_shallow(value, MAX_LEVELS):
@@ -114,7 +124,7 @@ def _text(name: str, pieces: Sequence[str]) -> str:
     return join_halves("".join(pieces))
 
 
-def _object(pieces: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _object(pieces: Sequence[JsonDict]) -> JsonDict:
     values: dict[str, list[Any]] = {}
     for piece in pieces:
         for name, value in piece.items():
@@ -140,7 +150,12 @@ def _groups(items: Sequence[Any]) -> Iterator[list[Any]]:
     groups: list[list[Any]] = []
     for item in items:
         known = next(
-            (group for group in reversed(groups) if _continues(item, group, is_last=group is groups[-1])), None
+            (
+                group
+                for group in reversed(groups)
+                if _continues(item, group, is_last=group is groups[-1])
+            ),
+            None,
         )
         if known is None:
             groups.append([item])
@@ -155,11 +170,15 @@ def _continues(item: Any, group: Sequence[Any], *, is_last: bool) -> bool:
     if not isinstance(item, dict) or not isinstance(first, dict):
         return False
     ids = {each["id"] for each in (first, item) if isinstance(each.get("id"), str)}
-    if len(ids) > 1 or any(item.get(name) != first.get(name) for name in ("type", "index")):
+    if len(ids) > 1 or any(
+        item.get(name) != first.get(name) for name in ("type", "index")
+    ):
         return False
     return isinstance(item.get("index"), int) or (is_last and _is_text(item))
 
 
 def _is_text(item: Any) -> bool:
-    """Return whether an item of a list can be a piece of a text; a signature comes behind the text that it signs."""
-    return isinstance(item, dict) and any(name in item for name in (*TEXTS, "signature"))
+    """Return whether an item of a list can be a piece of a text; a signature comes after the text that it signs."""
+    return isinstance(item, dict) and any(
+        name in item for name in (*TEXTS, "signature")
+    )

@@ -1,4 +1,4 @@
-"""The content of a message while it arrives: a text, or with some servers a list of parts, such as Mistral's thoughts. Pure."""
+"""The content of a message while it arrives: a text, or on some servers a list of parts, such as Mistral's thoughts. Pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 from chats.providers.openai.answer import Malformed
 
 CONTENT = "content"
-TEXTS, THOUGHTS = ("text", "output_text"), ("thinking", "reasoning")
+TEXTS = ("text", "output_text")
+THOUGHTS = ("thinking", "reasoning")
 #: Where a part has its thoughts: a text, or a list of parts of its own.
 THOUGHTS_IN = ("thinking", "reasoning", "summary", "content", "text")
-#: What stands for a part of another type, which is kept and not shown.
+#: Stands for a part of another type, which is kept and not shown.
 NOT_SHOWN = "(This answer has a part that cannot be shown here: %s.)"
 LONGEST_TYPE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What people read of a part. One that is `alone` is not continued by the next text."""
+class ShownPart:
+    """The readable text of a part. If it is `alone`, the next text does not continue it."""
 
     text: str
     thought: bool = False
@@ -27,14 +28,17 @@ class Part:
     alone: bool = False
 
 
-def parts_of(content: Any) -> Iterator[Part]:
-    """Yield what people read of a piece of content. Malformed for what is neither text nor parts."""
+def parts_of(content: Any) -> Iterator[ShownPart]:
+    """Yield the readable parts of a piece of content. Raise Malformed if it is neither text nor parts."""
     if isinstance(content, str):
-        yield Part(content)
+        yield ShownPart(content)
     elif isinstance(content, dict):
         yield _part(content)
     elif isinstance(content, list):
-        yield from (Part(part) if isinstance(part, str) else _part(part) for part in content)
+        yield from (
+            ShownPart(part) if isinstance(part, str) else _part(part)
+            for part in content
+        )
     elif content is not None:
         raise Malformed
 
@@ -43,19 +47,23 @@ def listed(content: Any) -> list[Any]:
     """Return a piece of content as a list of parts, without empty texts."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return [part for part in content if part != ""] if isinstance(content, list) else [content]
+    return (
+        [part for part in content if part != ""]
+        if isinstance(content, list)
+        else [content]
+    )
 
 
-def _part(part: Any) -> Part:
+def _part(part: Any) -> ShownPart:
     match part:
         case {"type": kind} if kind in THOUGHTS:
-            return Part(_thoughts(part), thought=True)
+            return ShownPart(_thoughts(part), thought=True)
         case {"type": "refusal", "refusal": str(text)}:
-            return Part(text, refusal=True)
+            return ShownPart(text, refusal=True)
         case {"type": kind, "text": str(text)} if kind in TEXTS:
-            return Part(text)
+            return ShownPart(text)
         case _:
-            return Part(_named(part), alone=True)
+            return ShownPart(_named(part), alone=True)
 
 
 def _thoughts(part: Mapping[str, Any]) -> str:
@@ -74,4 +82,6 @@ def _thought(piece: Any) -> str:
 
 def _named(part: Any) -> str:
     kind = part.get("type") if isinstance(part, dict) else None
-    return NOT_SHOWN % (kind[:LONGEST_TYPE] if isinstance(kind, str) and kind else "without a type")
+    return NOT_SHOWN % (
+        kind[:LONGEST_TYPE] if isinstance(kind, str) and kind else "without a type"
+    )

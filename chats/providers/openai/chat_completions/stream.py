@@ -8,6 +8,7 @@ from dataclasses import field as dataclass_field
 from typing import Any
 
 from approvals.db.canonical_json import join_halves
+from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.events import (
     AnswerMetered,
     Event,
@@ -24,9 +25,23 @@ from chats.agent.events import (
 )
 from chats.agent.provider import ITEM
 from chats.providers.openai.answer import Malformed, counted, note, unused_id
-from chats.providers.openai.chat_completions.calls import Call, CallPiece, read_piece
-from chats.providers.openai.chat_completions.members import MESSAGE, THOUGHTS, VENDOR, VendorMembers
-from chats.providers.openai.chat_completions.parts import CONTENT, Part, listed, parts_of
+from chats.providers.openai.chat_completions.calls import (
+    ArrivingCall,
+    CallPiece,
+    read_piece,
+)
+from chats.providers.openai.chat_completions.members import (
+    MESSAGE,
+    THOUGHTS,
+    VENDOR,
+    VendorMembers,
+)
+from chats.providers.openai.chat_completions.parts import (
+    CONTENT,
+    ShownPart,
+    listed,
+    parts_of,
+)
 
 STOP_REASONS = {
     "stop": "end_turn",
@@ -47,37 +62,39 @@ class _Text:
 
 
 class StreamedAnswer:
-    """One answer of `model` as it arrives: `begun` with its first output, `complete` once the server has said why it ended.
+    """One answer of `model` while it arrives: `begun` with its first output, `complete` after its stop reason.
 
-    `names` are the tools by the names that were sent. A call whose id is in `used` gets a new one, because some servers number
-    the calls of each answer anew.
+    `names` are the tools by the sent names. A call whose id is in `used` gets a new one, because some servers restart their call
+    numbers in each answer.
     """
 
-    def __init__(self, model: str, names: Mapping[str, str], used: Collection[str] = ()) -> None:
+    def __init__(
+        self, model: str, names: Mapping[str, str], used: Collection[str] = ()
+    ) -> None:
         self.model = model
-        #: Thoughts go back in plain text, which no server refuses.
+        #: Thoughts are sent back in plain text, which no server refuses.
         self.thoughts_refused = False
         self.reason = ""
         self._names = names
         self._used = set(used)
-        self._parts: list[_Text | Call] = []
+        self._parts: list[_Text | ArrivingCall] = []
         #: The text that is still being written.
         self._open: _Text | None = None
-        self._at: dict[int, Call] = {}
+        self._at: dict[int, ArrivingCall] = {}
         self._members = VendorMembers(MESSAGE)
-        #: The content so far, as long as it is text alone and not a list of parts.
+        #: The content so far, while it is only text and not a list of parts.
         self._texts: list[str] | None = []
         self._filtered: list[str] = []
         self._refused = False
         self._usage: dict[str, int] = {}
-        #: Who answers, as the server says, not yet made safe: see `ModelFinished.answered_by`.
-        self.identity: dict[str, Any] = {}
+        #: The reported origin, not yet scrubbed: see `ModelFinished.answered_by`.
+        self.identity: JsonDict = {}
 
     @property
     def begun(self) -> bool:
         return bool(self._parts)
 
-    #: Until its first output such a server says nothing.
+    #: Until its first output such a server sends nothing.
     working = begun
 
     @property
@@ -85,24 +102,32 @@ class StreamedAnswer:
         return bool(self.reason)
 
     @property
-    def _calls(self) -> list[Call]:
-        return [part for part in self._parts if isinstance(part, Call)]
+    def _calls(self) -> list[ArrivingCall]:
+        return [part for part in self._parts if isinstance(part, ArrivingCall)]
 
     def take(self, raw: Any) -> Iterator[Event]:
-        """Take one event of the stream; yield what it gives to show. Malformed."""
+        """Process one event of the stream; yield its events for display. Raise Malformed."""
         if not isinstance(raw, dict) or not isinstance(raw.get("choices") or [], list):
             raise Malformed
         if self._count(raw.get("usage")) | note(self.identity, raw):
             yield self.metered()
         for choice in raw.get("choices") or []:
-            if not isinstance(choice, dict) or not isinstance(choice.get("delta") or {}, dict):
+            if not isinstance(choice, dict) or not isinstance(
+                choice.get("delta") or {}, dict
+            ):
                 raise Malformed
-            # Only one choice is asked for, but some servers count it from 1. What comes after the end belongs to no answer.
+            # Only one choice is requested, but some servers count it from 1. Data after the end belongs to no answer.
             if not self.complete:
                 yield from self._delta(choice.get("delta") or {})
             filters = choice.get("content_filter_results")
-            for name, filter_result in filters.items() if isinstance(filters, dict) else ():
-                if isinstance(filter_result, dict) and filter_result.get("filtered") and name not in self._filtered:
+            for name, filter_result in (
+                filters.items() if isinstance(filters, dict) else ()
+            ):
+                if (
+                    isinstance(filter_result, dict)
+                    and filter_result.get("filtered")
+                    and name not in self._filtered
+                ):
                     self._filtered.append(str(name))
             reason = choice.get("finish_reason")
             if reason and not self.complete:
@@ -110,60 +135,75 @@ class StreamedAnswer:
                 yield from self._end()
 
     def finished(self) -> ModelFinished:
-        """Return the whole answer; the stop reason "unknown" says in its details what the server said."""
-        reason, details = STOP_REASONS.get(self.reason, "unknown"), {}
+        """Return the whole answer; for the stop reason "unknown" the details have the server's own."""
+        reason = STOP_REASONS.get(self.reason, "unknown")
+        details = {}
         if reason == "unknown":
             details = {"reason": self.reason}
         elif self._calls and reason == "end_turn":
             # Some servers say "stop" after calls too.
             reason = "tool_use"
         elif reason == "refusal" or self._refused:
-            reason, details = "refusal", {"type": "refusal"}
+            reason = "refusal"
+            details = {"type": "refusal"}
             details |= {"category": ", ".join(self._filtered)} if self._filtered else {}
         return ModelFinished(self._blocks(), reason, self.model, self._usage, details)
 
     def metered(self) -> AnswerMetered:
-        """Return what is known of the answer so far."""
+        """Return the data about the answer so far."""
         return AnswerMetered(self.model, dict(self._usage), dict(self.identity))
 
-    def _blocks(self) -> list[dict[str, Any]]:
-        """Return the answer in Anthropic's blocks; the last holds what else the vendor has said, if it has."""
+    def _blocks(self) -> list[JsonDict]:
+        """Return the answer in Anthropic's blocks; the last one holds the vendor's other members, if any."""
         members = self._members.kept()
         blocks = [self._block(part, members) for part in self._parts]
         for field in THOUGHTS:
-            shown = "".join(block["thinking"] for block in blocks if block.get("field") == field)
+            shown = "".join(
+                block["thinking"] for block in blocks if block.get("field") == field
+            )
             if shown and members.get(field) == shown:
                 del members[field]
-        return [*blocks, {"type": VENDOR, ITEM: members}] if blocks and members else blocks
+        return (
+            [*blocks, {"type": VENDOR, ITEM: members}] if blocks and members else blocks
+        )
 
-    def _block(self, part: _Text | Call, members: Mapping[str, Any]) -> dict[str, Any]:
-        if isinstance(part, Call):
+    def _block(self, part: _Text | ArrivingCall, members: JsonMapping) -> JsonDict:
+        if isinstance(part, ArrivingCall):
             return part.block(members)
         text = join_halves("".join(part.pieces))
         if part.field:
             return {"type": "thinking", "thinking": text, "field": part.field}
         return {"type": "text", "text": text}
 
-    def _delta(self, delta: Mapping[str, Any]) -> Iterator[Event]:
+    def _delta(self, delta: JsonMapping) -> Iterator[Event]:
         self._members.take(delta)
         # A server may send the same thoughts under both names.
-        thoughts = next((name for name in THOUGHTS if isinstance(delta.get(name), str) and delta[name]), "")
+        thoughts = next(
+            (
+                name
+                for name in THOUGHTS
+                if isinstance(delta.get(name), str) and delta[name]
+            ),
+            "",
+        )
         if thoughts:
             yield from self._say(thoughts, delta[thoughts])
         yield from self._content(delta.get(CONTENT))
         refusal = delta.get("refusal")
         if isinstance(refusal, str):
-            yield from self._part(Part(refusal, refusal=True))
+            yield from self._part(ShownPart(refusal, refusal=True))
         pieces = delta.get("tool_calls") or []
-        if not isinstance(pieces, list) or not all(isinstance(piece, dict) for piece in pieces):
+        if not isinstance(pieces, list) or not all(
+            isinstance(piece, dict) for piece in pieces
+        ):
             raise Malformed
-        earlier: list[Call] = []
+        earlier: list[ArrivingCall] = []
         for piece in pieces:
             yield from self._end_text()
             yield from self._call_piece(read_piece(piece), earlier)
 
     def _content(self, content: Any) -> Iterator[Event]:
-        """Take a piece of the content, which goes back as parts if it comes in parts."""
+        """Process a piece of the content, which is sent back as parts if it comes in parts."""
         if isinstance(content, str) and self._texts is not None:
             self._texts.append(content)
         elif content and (parts := listed(content)):
@@ -174,7 +214,7 @@ class StreamedAnswer:
         for part in parts_of(content):
             yield from self._part(part)
 
-    def _part(self, part: Part) -> Iterator[Event]:
+    def _part(self, part: ShownPart) -> Iterator[Event]:
         if not part.text:
             return
         self._refused |= part.refusal
@@ -188,22 +228,38 @@ class StreamedAnswer:
         """Add to the open text, or begin another."""
         if self._open is None or self._open.field != field:
             yield from self._end_text()
-            self._open = _Text(f"{'thinking' if field else 'text'}-{len(self._parts)}", field)
+            self._open = _Text(
+                f"{'thinking' if field else 'text'}-{len(self._parts)}", field
+            )
             self._parts.append(self._open)
-            yield ReasoningStarted(self._open.id) if field else TextStarted(self._open.id)
+            yield (
+                ReasoningStarted(self._open.id) if field else TextStarted(self._open.id)
+            )
         self._open.pieces.append(text)
-        yield ReasoningDelta(self._open.id, text) if field else TextDelta(self._open.id, text)
+        yield (
+            ReasoningDelta(self._open.id, text)
+            if field
+            else TextDelta(self._open.id, text)
+        )
 
     def _end_text(self) -> Iterator[Event]:
         if self._open is not None:
-            yield ReasoningEnded(self._open.id) if self._open.field else TextEnded(self._open.id)
+            yield (
+                ReasoningEnded(self._open.id)
+                if self._open.field
+                else TextEnded(self._open.id)
+            )
         self._open = None
 
-    def _call_piece(self, piece: CallPiece, earlier: list[Call]) -> Iterator[Event]:
-        """Take a piece of a call. `earlier` are the calls of which a piece has come with the same event."""
+    def _call_piece(
+        self, piece: CallPiece, earlier: list[ArrivingCall]
+    ) -> Iterator[Event]:
+        """Process a piece of a call. `earlier` are the calls with a piece in the same event."""
         call = self._known_call(piece)
-        if call is None or call.is_other_than(piece, at_once=piece.index is None and call in earlier):
-            call = Call()
+        if call is None or call.is_other_than(
+            piece, at_once=piece.index is None and call in earlier
+        ):
+            call = ArrivingCall()
             self._parts.append(call)
         if piece.index is not None:
             self._at[piece.index] = call
@@ -214,14 +270,21 @@ class StreamedAnswer:
         elif not call.shown and call.name and call.theirs:
             yield from self._show(call)
 
-    def _known_call(self, piece: CallPiece) -> Call | None:
+    def _known_call(self, piece: CallPiece) -> ArrivingCall | None:
         """Return the call that a piece may belong to. Some servers send no index, or the same index for all calls."""
         if piece.index is not None:
             return self._at.get(piece.index)
         # Without an id, the piece belongs to the last call.
-        return next((known for known in reversed(self._calls) if piece.theirs in ("", known.theirs)), None)
+        return next(
+            (
+                known
+                for known in reversed(self._calls)
+                if piece.theirs in ("", known.theirs)
+            ),
+            None,
+        )
 
-    def _show(self, call: Call) -> Iterator[Event]:
+    def _show(self, call: ArrivingCall) -> Iterator[Event]:
         call.id = unused_id(call.theirs, self._used)
         call.tool = self._names.get(call.name, call.name)
         call.shown = True
@@ -237,7 +300,7 @@ class StreamedAnswer:
             yield ToolInputReady(call.id, call.tool, call.input)
 
     def _count(self, usage: Any) -> bool:
-        """Take the usage; return whether there is any."""
+        """Store the usage; return whether there is any."""
         if isinstance(usage, dict):
             self._usage = counted(usage, "prompt_tokens", "completion_tokens")
         return isinstance(usage, dict)

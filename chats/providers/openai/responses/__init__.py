@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, with which its models see their earlier thoughts again. Nothing is stored at the server."""
+"""OpenAI's Responses API, which lets its models see their earlier thoughts again. Nothing is stored at the server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from chats.agent.agent import Agent
 from chats.agent.provider import ModelRequest
 from chats.providers.openai.answer import Payload
 from chats.providers.openai.provider import ServerProvider
-from chats.providers.openai.responses.request import NAME, OPTIONAL, problems_of, request_arguments
+from chats.providers.openai.responses.request import (
+    NAME,
+    OPTIONAL,
+    problems_of,
+    request_arguments,
+)
 from chats.providers.openai.responses.stream import StreamedAnswer
 
 __all__ = ["ResponsesProvider"]
@@ -24,8 +29,12 @@ class ResponsesProvider(ServerProvider):
     def _problems(self, agent: Agent) -> Iterator[str]:
         return problems_of(agent)
 
-    def _payload(self, request: ModelRequest, model: str, without: Collection[str]) -> Payload:
+    def _payload(
+        self, request: ModelRequest, model: str, without: Collection[str]
+    ) -> Payload:
         return request_arguments(request, model, without)
 
-    def _answer(self, model: str, names: Mapping[str, str], used: Collection[str]) -> StreamedAnswer:
+    def _answer(
+        self, model: str, names: Mapping[str, str], used: Collection[str]
+    ) -> StreamedAnswer:
         return StreamedAnswer(model, names, used)

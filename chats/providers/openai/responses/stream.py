@@ -1,7 +1,7 @@
 """A Responses stream: events to show at once, and the answer in Anthropic's blocks. Pure.
 
-A server is believed only if it keeps to the protocol: items that are added and done, pieces that make up the whole that
-follows them, and an end. Events and items that are new are ignored.
+A server is trusted only if it keeps to the protocol: items that are added and done, pieces that make up the following whole, and
+an end. New kinds of events and items are ignored.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.events import (
     AnswerMetered,
     Event,
@@ -24,14 +25,26 @@ from chats.agent.events import (
     ToolInputStarted,
 )
 from chats.providers.openai.answer import Failed, Malformed, counted, note, unused_id
-from chats.providers.openai.responses.items import CONTENT, INPUT, KINDS, SEALED, SUMMARY, OutputItem, Part
+from chats.providers.openai.responses.items import (
+    CONTENT,
+    INPUT,
+    KINDS,
+    SEALED,
+    SUMMARY,
+    OutputItem,
+    Part,
+)
 
 COMPLETED = "completed"
 #: By COMPLETED, or by why the answer is incomplete.
-STOP_REASONS = {COMPLETED: "end_turn", "max_output_tokens": "max_tokens", "content_filter": "refusal"}
+STOP_REASONS = {
+    COMPLETED: "end_turn",
+    "max_output_tokens": "max_tokens",
+    "content_filter": "refusal",
+}
 BEGINS = ("response.created", "response.in_progress", "response.queued")
 ENDS = ("response.completed", "response.incomplete", "response.failed")
-#: The events with a piece of an item: of which kind it is, and where in the item the piece belongs.
+#: Events with a piece of an item: the item's kind, and the place of the piece in it.
 PIECES = {
     "response.output_text.delta": ("message", CONTENT, "content_index"),
     "response.refusal.delta": ("message", CONTENT, "content_index"),
@@ -39,25 +52,37 @@ PIECES = {
     "response.reasoning_text.delta": ("reasoning", CONTENT, "content_index"),
     "response.function_call_arguments.delta": ("function_call", INPUT[0], ""),
 }
-#: The events of the protocol that are read, which have to be as it says.
-EVENTS = frozenset({"error", "response.output_item.added", "response.output_item.done", *BEGINS, *ENDS, *PIECES})
-#: More items than any answer has, and more characters than all its thoughts have that only the server can read.
-MAX_ITEMS, MAX_SEALED = 1000, 4_000_000
+#: The protocol's events that are read, which are validated.
+EVENTS = frozenset(
+    {
+        "error",
+        "response.output_item.added",
+        "response.output_item.done",
+        *BEGINS,
+        *ENDS,
+        *PIECES,
+    }
+)
+#: Limits beyond any real answer: items, and characters of all its encrypted thoughts.
+MAX_ITEMS = 1000
+MAX_SEALED = 4_000_000
 
 
 class StreamedAnswer:
-    """One answer of `model` as it arrives; see `Answer`.
+    """One answer of `model` while it arrives; see `Answer`.
 
-    `names` are the tools by the names that were sent. A call whose id is in `used` gets a new one.
+    `names` are the tools by the sent names. A call whose id is in `used` gets a new one.
     """
 
-    def __init__(self, model: str, names: Mapping[str, str], used: Collection[str] = ()) -> None:
+    def __init__(
+        self, model: str, names: Mapping[str, str], used: Collection[str] = ()
+    ) -> None:
         self.model = model
         self.thoughts_refused = False
         self.begun = False
         #: COMPLETED, or why the answer is incomplete.
         self.reason = ""
-        self.identity: dict[str, Any] = {}
+        self.identity: JsonDict = {}
         self._names = names
         self._used = set(used)
         self._items: dict[int, OutputItem] = {}
@@ -66,7 +91,7 @@ class StreamedAnswer:
 
     @property
     def working(self) -> bool:
-        """Models think before their first output, and the server says only that they do."""
+        """Models think before their first output, which the server reports without content."""
         return bool(self._items)
 
     @property
@@ -74,16 +99,28 @@ class StreamedAnswer:
         return bool(self.reason)
 
     def take(self, raw: Any) -> Iterator[Event]:
-        """Take one event of the stream; yield what it gives to show. Malformed, Failed."""
-        # What comes after the end belongs to no answer.
+        """Process one event of the stream; yield its events for display. Raise Malformed or Failed."""
+        # Data after the end belongs to no answer.
         if self.complete:
             return
         match raw:
-            case {"type": "response.output_item.added", "output_index": int(index), "item": dict(item)}:
+            case {
+                "type": "response.output_item.added",
+                "output_index": int(index),
+                "item": dict(item),
+            }:
                 yield from self._add(index, item)
-            case {"type": "response.output_item.done", "output_index": int(index), "item": dict(item)}:
+            case {
+                "type": "response.output_item.done",
+                "output_index": int(index),
+                "item": dict(item),
+            }:
                 yield from self._finish(index, item)
-            case {"type": str(kind), "output_index": int(index), "delta": str(text)} if kind in PIECES:
+            case {
+                "type": str(kind),
+                "output_index": int(index),
+                "delta": str(text),
+            } if kind in PIECES:
                 yield from self._piece(kind, index, raw, text)
             case {"type": str(kind), "response": dict(response)} if kind in BEGINS:
                 if note(self.identity, response):
@@ -98,29 +135,39 @@ class StreamedAnswer:
                 raise Malformed
 
     def finished(self) -> ModelFinished:
-        """Return the whole answer; the stop reason "unknown" says in its details what the server said."""
-        reason, details = STOP_REASONS.get(self.reason, "unknown"), {}
+        """Return the whole answer; for the stop reason "unknown" the details have the server's own."""
+        reason = STOP_REASONS.get(self.reason, "unknown")
+        details = {}
         items = [item for _, item in sorted(self._items.items())]
         if reason == "unknown":
             details = {"reason": self.reason}
         elif reason == "refusal" or any(item.refused for item in items):
-            reason, details = "refusal", {"type": "refusal"}
-        elif reason == "end_turn" and any(item.kind == "function_call" for item in items):
+            reason = "refusal"
+            details = {"type": "refusal"}
+        elif reason == "end_turn" and any(
+            item.kind == "function_call" for item in items
+        ):
             reason = "tool_use"
         blocks = [block for item in items for block in item.blocks()]
         return ModelFinished(blocks, reason, self.model, self._usage, details)
 
     def metered(self) -> AnswerMetered:
-        """Return what is known of the answer so far."""
+        """Return the data about the answer so far."""
         return AnswerMetered(self.model, dict(self._usage), dict(self.identity))
 
-    def _add(self, index: int, raw: Mapping[str, Any]) -> Iterator[Event]:
+    def _add(self, index: int, raw: JsonMapping) -> Iterator[Event]:
         if index in self._items or len(self._items) >= MAX_ITEMS:
             raise Malformed
         match raw:
-            case {"type": "function_call", "call_id": str(theirs), "name": str(name)} if theirs and name:
+            case {
+                "type": "function_call",
+                "call_id": str(theirs),
+                "name": str(name),
+            } if theirs and name:
                 call_id = unused_id(theirs, self._used)
-                item = OutputItem("function_call", call_id, theirs, self._names.get(name, name))
+                item = OutputItem(
+                    "function_call", call_id, theirs, self._names.get(name, name)
+                )
                 self.begun = True
                 yield ToolInputStarted(item.call_id, item.name)
             case {"type": str(kind)} if kind != "function_call":
@@ -129,22 +176,32 @@ class StreamedAnswer:
                 raise Malformed
         self._items[index] = item
 
-    def _piece(self, kind: str, index: int, raw: Mapping[str, Any], text: str) -> Iterator[Event]:
-        """Take a piece of an item that has been added and is not done."""
+    def _piece(
+        self, kind: str, index: int, raw: JsonMapping, text: str
+    ) -> Iterator[Event]:
+        """Process a piece of an item that has been added and is not done."""
         item_kind, place, at = PIECES[kind]
         number = raw.get(at) if at else 0
         item = self._items.get(index)
-        if item is None or item.done or item.kind != item_kind or not isinstance(number, int):
+        if (
+            item is None
+            or item.done
+            or item.kind != item_kind
+            or not isinstance(number, int)
+        ):
             raise Malformed
         item.refused |= kind == "response.refusal.delta"
         yield from self._say(index, item, (place, number), text)
 
-    def _say(self, index: int, item: OutputItem, part: Part, text: str) -> Iterator[Event]:
+    def _say(
+        self, index: int, item: OutputItem, part: Part, text: str
+    ) -> Iterator[Event]:
         """Add to a part of an item, and show it."""
         if not text:
             return
         self.begun = True
-        before, item.shown = item.shown, part
+        before = item.shown
+        item.shown = part
         item.pieces.setdefault(part, []).append(text)
         match item.kind:
             case "function_call":
@@ -152,7 +209,10 @@ class StreamedAnswer:
             case "reasoning":
                 if before is None:
                     yield ReasoningStarted(f"thinking-{index}")
-                yield ReasoningDelta(f"thinking-{index}", text if before in (None, part) else f"\n\n{text}")
+                yield ReasoningDelta(
+                    f"thinking-{index}",
+                    text if before in (None, part) else f"\n\n{text}",
+                )
             case _:
                 if before != part:
                     if before is not None:
@@ -160,7 +220,7 @@ class StreamedAnswer:
                     yield TextStarted(_text_id(index, part))
                 yield TextDelta(_text_id(index, part), text)
 
-    def _finish(self, index: int, raw: Mapping[str, Any]) -> Iterator[Event]:
+    def _finish(self, index: int, raw: JsonMapping) -> Iterator[Event]:
         if index not in self._items:
             yield from self._add(index, raw)
         item = self._items[index]
@@ -177,10 +237,14 @@ class StreamedAnswer:
             yield ToolInputReady(item.call_id, item.name, item.input)
         elif item.shown is not None:
             reasons = item.kind == "reasoning"
-            yield ReasoningEnded(f"thinking-{index}") if reasons else TextEnded(_text_id(index, item.shown))
+            yield (
+                ReasoningEnded(f"thinking-{index}")
+                if reasons
+                else TextEnded(_text_id(index, item.shown))
+            )
 
-    def _end(self, status: str, response: Mapping[str, Any]) -> Iterator[Event]:
-        """Take the end of the answer, and what the server says about it."""
+    def _end(self, status: str, response: JsonMapping) -> Iterator[Event]:
+        """Process the end of the answer, and the server's data about it."""
         if response.get("status") not in (None, status):
             raise Malformed
         usage = response.get("usage")
@@ -190,17 +254,31 @@ class StreamedAnswer:
         yield self.metered()
         if status == "failed":
             error = response.get("error")
-            raise Failed(error.get("code"), error.get("message")) if isinstance(error, dict) else Failed("", "")
-        unfinished = [(index, item) for index, item in self._items.items() if item.kind in KINDS and not item.done]
+            raise (
+                Failed(error.get("code"), error.get("message"))
+                if isinstance(error, dict)
+                else Failed("", "")
+            )
+        unfinished = [
+            (index, item)
+            for index, item in self._items.items()
+            if item.kind in KINDS and not item.done
+        ]
         if status == COMPLETED and unfinished:
             raise Malformed
         for index, item in unfinished:
             yield from self._close(index, item)
         withheld = response.get("input_transformations")
-        self.thoughts_refused = any(map(_is_withheld, withheld if isinstance(withheld, list) else ()))
+        self.thoughts_refused = any(
+            map(_is_withheld, withheld if isinstance(withheld, list) else ())
+        )
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
-        whole = status == COMPLETED or not isinstance(reason, str) or reason in ("", COMPLETED)
+        whole = (
+            status == COMPLETED
+            or not isinstance(reason, str)
+            or reason in ("", COMPLETED)
+        )
         self.reason = status if whole else str(reason)
 
 
@@ -209,5 +287,9 @@ def _text_id(index: int, part: Part) -> str:
 
 
 def _is_withheld(change: Any) -> bool:
-    """Return whether a model was not shown a thought that it could have been: some leave out those of earlier turns."""
-    return isinstance(change, dict) and change.get("action") == "removed" and change.get("reason") != "turn_boundary"
+    """Return whether a model was not shown an available thought: some leave out those of earlier turns."""
+    return (
+        isinstance(change, dict)
+        and change.get("action") == "removed"
+        and change.get("reason") != "turn_boundary"
+    )

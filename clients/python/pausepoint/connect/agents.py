@@ -1,4 +1,4 @@
-"""The coding agents that can be connected: which versions stop at a hook, and which settings switch hooks off."""
+"""The supported coding agents: versions that obey hooks, and settings that disable hooks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 from pausepoint import strict_json
 from pausepoint.connect.files import CannotChange, read
 
-#: Seconds for `claude --version`.
+#: Time limit of `claude --version`, in seconds.
 PATIENCE = 30
-#: Where the settings of an organization are.
+#: Folders of an organization's settings.
 CLAUDE_MANAGED = {
     "darwin": Path("/Library/Application Support/ClaudeCode"),
     "win32": Path("C:/Program Files/ClaudeCode"),
@@ -28,7 +28,7 @@ CODEX_MANAGED = Path("/etc/codex")
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A coding agent. Versions before `oldest` run calls although the hook has said no, or was not there to say it."""
+    """A coding agent. Versions before `oldest` run calls even if the hook denies them or fails."""
 
     name: str
     title: str
@@ -48,13 +48,21 @@ AGENTS = {agent.name: agent for agent in (CLAUDE_CODE, CODEX)}
 def check(agent: Agent, project: Path) -> None:
     """Raise CannotChange if hooks of this agent would stop nothing in the project."""
     _check_version(agent)
-    for file in _claude_files(project) if agent is CLAUDE_CODE else _codex_files(project):
+    for file in (
+        _claude_files(project) if agent is CLAUDE_CODE else _codex_files(project)
+    ):
         try:
-            switch = _claude_switch(file) if agent is CLAUDE_CODE else _codex_switch(file)
+            switch = (
+                _claude_switch(file) if agent is CLAUDE_CODE else _codex_switch(file)
+            )
         except (CannotChange, OSError, UnicodeDecodeError) as error:
-            raise CannotChange(f"{file} cannot be read, and may switch hooks off: {error}") from error
+            raise CannotChange(
+                f"{file} cannot be read, and may switch hooks off: {error}"
+            ) from error
         if switch:
-            raise CannotChange(f"{file} has {switch}, with which every call runs unasked")
+            raise CannotChange(
+                f"{file} has {switch}, with which every call runs unasked"
+            )
 
 
 def _check_version(agent: Agent) -> None:
@@ -64,13 +72,22 @@ def _check_version(agent: Agent) -> None:
     try:
         command = [program, "--version"]
         out = subprocess.run(  # noqa: S603 - the agent that its user starts by this name
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=True
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
-        raise CannotChange(f"the version of {program} cannot be read: {error}") from error
+        raise CannotChange(
+            f"the version of {program} cannot be read: {error}"
+        ) from error
     version = re.search(r"\b(\d+)\.(\d+)\.(\d+)", out, re.ASCII)
     if version is None:
-        raise CannotChange(f"the version of {program} cannot be read: it says {out[:80]!r}")
+        raise CannotChange(
+            f"the version of {program} cannot be read: it says {out[:80]!r}"
+        )
     if tuple(map(int, version.groups())) < agent.oldest:
         raise CannotChange(
             f"{program} is {agent.title} {version[0]}, which may run calls that no one has approved. "
@@ -89,7 +106,7 @@ def codex_folder() -> Path:
 
 
 def _claude_files(project: Path) -> Iterator[Path]:
-    """Every file of settings that Claude Code reads in a project."""
+    """Yield every settings file that Claude Code reads in a project."""
     for name in ("settings.json", "settings.local.json"):
         yield project / ".claude" / name
     yield claude_folder() / "settings.json"
@@ -105,7 +122,7 @@ def _claude_managed() -> list[Path]:
 
 
 def _claude_switch(file: Path) -> str:
-    """Return the member of the settings that switches our hooks off, if there is one."""
+    """Return the member of the settings that disables our hooks, if there is one."""
     settings = claude_object(read(file))
     if _is_on(settings.get("disableAllHooks")):
         return "disableAllHooks"
@@ -114,17 +131,21 @@ def _claude_switch(file: Path) -> str:
     if _is_on(settings.get("allowManagedHooksOnly")):
         return "allowManagedHooksOnly"
     plugins_only = settings.get("strictPluginOnlyCustomization")
-    closed = "hooks" in plugins_only if isinstance(plugins_only, list) else _is_on(plugins_only)
+    closed = (
+        "hooks" in plugins_only
+        if isinstance(plugins_only, list)
+        else _is_on(plugins_only)
+    )
     return "strictPluginOnlyCustomization" if closed else ""
 
 
 def _is_on(value: Any) -> bool:
-    """Return whether a switch is on. Whatever does not clearly say no may be taken for yes."""
+    """Return whether a switch is on. Anything that is not clearly off may be read as on."""
     return value not in (None, False, "false")
 
 
 def claude_object(text: str) -> dict[str, Any]:
-    """Return the settings that a text says. Raise CannotChange if it is not one JSON object."""
+    """Return the settings in a text. Raise CannotChange if it is not one JSON object."""
     try:
         settings = strict_json.loads(text) if text.strip() else {}
     except ValueError as error:
@@ -135,7 +156,7 @@ def claude_object(text: str) -> dict[str, Any]:
 
 
 def _codex_files(project: Path) -> Iterator[Path]:
-    """Every file of settings that Codex reads in a project."""
+    """Yield every settings file that Codex reads in a project."""
     yield codex_folder() / "config.toml"
     yield project / ".codex" / "config.toml"
     for name in ("config.toml", "managed_config.toml", "requirements.toml"):

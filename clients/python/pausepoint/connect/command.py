@@ -1,4 +1,4 @@
-"""`pausepoint connect`: find coding agents, try the address and the key, show the change of their settings, write it on yes."""
+"""`pausepoint connect`: find coding agents, test the address and the key, show the change of their settings, write it on yes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from pathlib import Path
 from pausepoint.calls import answer_text
 from pausepoint.connect import agents, projects, settings
 from pausepoint.connect.agents import AGENTS, CLAUDE_CODE, CODEX, Agent
-from pausepoint.connect.files import CannotChange, Change, ChangedMeanwhile, followed, inside, read
+from pausepoint.connect.files import (
+    CannotChange,
+    Change,
+    ChangedMeanwhile,
+    followed,
+    inside,
+    read,
+)
 from pausepoint.connect.settings import KEY
 from pausepoint.desk import Desk
 from pausepoint.terminal import visible
 
-#: Where the pages of the documentation are, in the repository.
+#: The documentation pages in the repository.
 PAGES = "docs/how-to/"
 #: Exit code if settings cannot be changed.
 CANNOT = 2
@@ -35,7 +42,11 @@ Codex before {CODEX.oldest_version} runs commands unasked in spite of it.""",
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--project", type=Path, default=Path(), metavar="DIR", help="the project (default: this folder)"
+        "--project",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the project (default: this folder)",
     )
     command.add_argument(
         "--agent",
@@ -44,16 +55,32 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         default=[],
         help="only this one (default: those that are found)",
     )
-    command.add_argument("--user", action="store_true", help="Claude Code: your own settings, not those of the project")
-    command.add_argument("--defer", action="store_true", help="Claude Code: end instead of waiting; resume it later")
+    command.add_argument(
+        "--user",
+        action="store_true",
+        help="Claude Code: your own settings, not those of the project",
+    )
+    command.add_argument(
+        "--defer",
+        action="store_true",
+        help="Claude Code: end instead of waiting; resume it later",
+    )
     command.add_argument("--yes", action="store_true", help="write without asking")
-    command.add_argument("--remove", action="store_true", help="undo: remove the hooks of Pausepoint")
-    command.add_argument("--no-test", action="store_true", help="do not make a test request")
-    command.add_argument("--wait", action="store_true", help="wait until someone has answered the test request")
+    command.add_argument(
+        "--remove", action="store_true", help="undo: remove the hooks of Pausepoint"
+    )
+    command.add_argument(
+        "--no-test", action="store_true", help="do not make a test request"
+    )
+    command.add_argument(
+        "--wait",
+        action="store_true",
+        help="wait until someone has answered the test request",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Connect a project. Returns 0 if everything is as it should be, 1 if a change was not wanted."""
+    """Connect a project. Return 0 if everything is set up, 1 if a change was declined."""
     if not args.project.is_dir():
         raise ValueError(f"There is no folder {args.project}.")
     project = projects.search(args.project)
@@ -61,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         changes = _changes(args, project)
         return CANNOT if changes is None else _make_all(changes, args)
     with Desk(args.url, args.key, patience=10) as desk:
-        # First what no server is needed for, so that settings that cannot be changed leave no request in the Inbox.
+        # Offline checks first, so that settings that cannot be changed leave no request in the Inbox.
         changes = _changes(args, project, desk.base.removesuffix("/api/v1"))
         if changes is None:
             return CANNOT
@@ -71,27 +98,43 @@ def run(args: argparse.Namespace) -> int:
         if code == CANNOT:
             return code
         if project.frameworks:
-            print(f"Add these lines to your agent. The pages are in {PAGES} of the repository of Pausepoint.")
+            print(
+                f"Add these lines to your agent. The pages are in {PAGES} of the repository of Pausepoint."
+            )
         for framework in project.frameworks:
-            print("\n    ".join([f"  {framework.name} ({framework.page}.md):", *framework.lines]))
+            print(
+                "\n    ".join(
+                    [f"  {framework.name} ({framework.page}.md):", *framework.lines]
+                )
+            )
         if test and args.wait:
             print(f"Answer: {visible(answer_text(desk.wait(test)))}")
         return code
 
 
-def _changes(args: argparse.Namespace, project: projects.Found, address: str = "") -> dict[Agent, Change] | None:
-    """Return what becomes of the settings of each agent, or None if some cannot be changed, which is printed."""
+def _changes(
+    args: argparse.Namespace, project: projects.Found, address: str = ""
+) -> dict[Agent, Change] | None:
+    """Return the change of each agent's settings, or print a message and return None if some cannot be changed."""
     chosen = [AGENTS[name] for name in args.agent] or list(project.agents)
     if not chosen:
-        print("No coding agent was found. Name it: --agent claude-code, or --agent codex.")
+        print(
+            "No coding agent was found. Name it: --agent claude-code, or --agent codex."
+        )
     changes = {}
     for agent in chosen:
         file = _file(agent, args)
         try:
             changes[agent] = _change(agent, args, address)
         except (CannotChange, OSError, UnicodeDecodeError) as error:
-            print(f"{visible(str(file))} is left as it is, because {visible(str(error))}", file=sys.stderr)
-            print(f"Correct it and try again, or edit it by hand: see {PAGES}{agent.name}.md.", file=sys.stderr)
+            print(
+                f"{visible(str(file))} is left as it is, because {visible(str(error))}",
+                file=sys.stderr,
+            )
+            print(
+                f"Correct it and try again, or edit it by hand: see {PAGES}{agent.name}.md.",
+                file=sys.stderr,
+            )
             return None
     return changes
 
@@ -106,8 +149,10 @@ def _file(agent: Agent, args: argparse.Namespace) -> Path:
 def _change(agent: Agent, args: argparse.Namespace, address: str) -> Change:
     """Return the change of an agent's settings. Raise CannotChange if hooks in them would stop nothing."""
     file = _file(agent, args)
-    # A link of the user's own, as in a folder of dotfiles, stays one. A project may come from anyone.
-    place = followed(file) if agent is CODEX or args.user else inside(args.project, file)
+    # A user's own link, as in a dotfiles folder, is followed. A project may come from anyone.
+    place = (
+        followed(file) if agent is CODEX or args.user else inside(args.project, file)
+    )
     before = read(place)
     change = Change(place, before, _editor(agent, args, address)(before))
     if not args.remove:
@@ -115,27 +160,39 @@ def _change(agent: Agent, args: argparse.Namespace, address: str) -> Change:
     return change
 
 
-def _editor(agent: Agent, args: argparse.Namespace, address: str) -> Callable[[str], str]:
-    """Return what makes the new text of the settings out of the old one."""
+def _editor(
+    agent: Agent, args: argparse.Namespace, address: str
+) -> Callable[[str], str]:
+    """Return a function from the old text of the settings to the new one."""
     if agent is CODEX:
         if args.remove:
             return settings.codex_config_without
-        return partial(settings.codex_config, command=f"{_command()} --url {shlex.quote(address)}")
+        return partial(
+            settings.codex_config, command=f"{_command()} --url {shlex.quote(address)}"
+        )
     if args.remove:
         return settings.claude_settings_without
     command = _command() if args.user else _command_for(args.project)
-    return partial(settings.claude_settings, command=f"{command} --url {shlex.quote(address)}", defer=args.defer)
+    return partial(
+        settings.claude_settings,
+        command=f"{command} --url {shlex.quote(address)}",
+        defer=args.defer,
+    )
 
 
 def _command() -> str:
-    """Return this command, for a shell on this machine, wherever it runs."""
+    """Return this command for a shell on this machine, in any directory."""
     itself = Path(sys.argv[0])
-    program = str(itself.resolve()) if itself.name == "pausepoint" else shutil.which("pausepoint")
+    program = (
+        str(itself.resolve())
+        if itself.name == "pausepoint"
+        else shutil.which("pausepoint")
+    )
     return shlex.quote(program or "pausepoint")
 
 
 def _command_for(project: Path) -> str:
-    """Return this command for settings that other people's machines may share."""
+    """Return this command for settings that may be shared with other machines."""
     program = Path(shutil.which("pausepoint") or sys.argv[0]).absolute()
     if program.is_relative_to(project.absolute()):
         return f'"$CLAUDE_PROJECT_DIR"/{shlex.quote(program.relative_to(project.absolute()).as_posix())}'
@@ -149,7 +206,11 @@ def _make_all(changes: dict[Agent, Change], args: argparse.Namespace) -> int:
             if not _make(agent, change, args):
                 code = 1
         except (ChangedMeanwhile, CannotChange, OSError, UnicodeDecodeError) as error:
-            reason = "was changed meanwhile and" if isinstance(error, ChangedMeanwhile) else f"({visible(str(error))})"
+            reason = (
+                "was changed meanwhile and"
+                if isinstance(error, ChangedMeanwhile)
+                else f"({visible(str(error))})"
+            )
             print(
                 f"{visible(str(change.file))} {reason} is left as it is. Run the command again.",
                 file=sys.stderr,
@@ -159,7 +220,7 @@ def _make_all(changes: dict[Agent, Change], args: argparse.Namespace) -> int:
 
 
 def _make(agent: Agent, change: Change, args: argparse.Namespace) -> bool:
-    """Show a change and make it if it is wanted; return whether the settings are as they should be."""
+    """Show a change and make it if confirmed; return whether the settings are up to date."""
     file = visible(str(change.file))
     if change.text == change.before:
         print(f"{agent.title}: nothing to change in {file}")
@@ -184,10 +245,13 @@ def _agrees(question: str) -> bool:
 
 
 def _test_request(desk: Desk) -> str:
-    """Ask a question that shows that the address and the key are right; return its id."""
-    # The answer is the request as Pausepoint has stored it; reading it again would need one more scope of the key.
+    """Ask a question that proves the address and the key; return its id."""
+    # The response is the stored request; reading it again would need one more scope of the key.
     request = desk.ask(
-        "Is Pausepoint connected?", options=["Yes", "No"], timeout=timedelta(hours=1), agent="pausepoint connect"
+        "Is Pausepoint connected?",
+        options=["Yes", "No"],
+        timeout=timedelta(hours=1),
+        agent="pausepoint connect",
     )
     print(f"A test request waits in the Inbox for an hour: {visible(request['url'])}")
     return str(request["id"])

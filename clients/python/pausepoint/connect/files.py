@@ -1,4 +1,4 @@
-"""Files of settings: read whole or not at all, never through a link out of the project, and replaced at once."""
+"""Settings files: read whole or not at all, never through a link out of the project, and replaced atomically."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 
 from pausepoint.terminal import visible
 
-#: Bytes; no settings are larger.
+#: Maximum bytes of a settings file.
 MAX_BYTES = 2_000_000
 
 
 class CannotChange(Exception):
-    """The settings are left as they are; the message says why."""
+    """The settings stay unchanged; the message says why."""
 
 
 class ChangedMeanwhile(Exception):
-    """The file is no longer as it was when the change was shown."""
+    """The file has changed since the difference was shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file of settings and what becomes of it; `text` is empty if the file goes."""
+    """A settings file and its new text; `text` is empty to remove the file."""
 
     file: Path
     before: str
@@ -32,14 +32,18 @@ class Change:
 
     @property
     def diff(self) -> str:
-        """What changes, with every character that a terminal would obey made visible."""
+        """The difference, with characters that a terminal would interpret made visible."""
         lines = difflib.unified_diff(
-            _lines(self.before), _lines(self.text), str(self.file), str(self.file), lineterm=""
+            _lines(self.before),
+            _lines(self.text),
+            str(self.file),
+            str(self.file),
+            lineterm="",
         )
         return "\n".join(visible(line, keep="\t") for line in lines)
 
     def make(self) -> None:
-        """Write the file, or remove it. Raise ChangedMeanwhile if it is not as it was read."""
+        """Write the file, or remove it. Raise ChangedMeanwhile if it has changed since it was read."""
         if read(self.file) != self.before:
             raise ChangedMeanwhile
         if self.text:
@@ -49,12 +53,12 @@ class Change:
 
 
 def _lines(text: str) -> list[str]:
-    # Not `splitlines`, which breaks lines at characters that the agents do not take for breaks.
+    # Not `splitlines`, which breaks lines at characters that the agents do not treat as breaks.
     return text.removesuffix("\n").split("\n") if text else []
 
 
 def inside(project: Path, file: Path) -> Path:
-    """Return where a file of the project is. Raise CannotChange if links lead out of the project, even to nothing."""
+    """Resolve a file of the project. Raise CannotChange if links lead out of the project, even to a missing file."""
     place = followed(file)
     if not place.is_relative_to(followed(project)):
         raise CannotChange(f"a link leads out of the project, to {place}")
@@ -62,19 +66,19 @@ def inside(project: Path, file: Path) -> Path:
 
 
 def followed(file: Path) -> Path:
-    """Return where a file is once all links are followed."""
+    """Return the path of a file after following all links."""
     try:
         place = file.resolve()
     except (OSError, RuntimeError) as error:
         raise CannotChange(f"its links lead in a circle: {error}") from error
-    # Since Python 3.13, `resolve` returns a link in a circle as it is.
+    # Since Python 3.13, `resolve` returns a circular link unchanged.
     if any(part.is_symlink() for part in (place, *place.parents)):
         raise CannotChange(f"its links lead in a circle: {place}")
     return place
 
 
 def read(file: Path) -> str:
-    """Return the text of a file; empty if there is none. Raise CannotChange if it is no file of settings."""
+    """Return the text of a file; empty if there is none. Raise CannotChange if it is not a settings file."""
     if not file.exists():
         return ""
     if not file.is_file():
@@ -87,7 +91,7 @@ def read(file: Path) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """Replace a file at once, so that no agent reads half of it; it keeps its mode."""
+    """Replace a file atomically, so that no agent reads half of it; keep its mode."""
     file.parent.mkdir(parents=True, exist_ok=True)
     mode = file.stat().st_mode & 0o777 if file.exists() else 0o644
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=".pausepoint-")

@@ -1,4 +1,4 @@
-"""What `pausepoint connect` finds: coding agents, installed or used in a project, and the frameworks it depends on."""
+"""Find the coding agents that are installed or used in a project, and the frameworks it depends on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 from pausepoint.connect.agents import CLAUDE_CODE, CODEX, Agent
 
-#: Files of dependencies are not read beyond this.
+#: Dependency files are read up to this size.
 MAX_BYTES = 2_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """A framework by its packages, with the lines that connect it, of which the last is for the agent, and its page."""
+    """A framework: its packages, the lines that connect it (the last one is for the agent), and its page."""
 
     name: str
     packages: frozenset[str]
@@ -28,7 +28,9 @@ class Framework:
     page: str
 
 
-def _python(name: str, packages: str, desk: str, adapter: str, line: str, page: str) -> Framework:
+def _python(
+    name: str, packages: str, desk: str, adapter: str, line: str, page: str
+) -> Framework:
     imports = [f"from pausepoint import {desk}"]
     if adapter:
         module, _, imported = adapter.rpartition(".")
@@ -36,11 +38,13 @@ def _python(name: str, packages: str, desk: str, adapter: str, line: str, page: 
     return Framework(name, frozenset(packages.split()), (*imports, line), page)
 
 
-def _javascript(name: str, packages: str, lines: tuple[str, ...], page: str) -> Framework:
+def _javascript(
+    name: str, packages: str, lines: tuple[str, ...], page: str
+) -> Framework:
     return Framework(name, frozenset(packages.split()), lines, page)
 
 
-#: The lines run as they are, where `agent`, `text`, `tools`, `workflow` and `thread_id` are those of the program.
+#: The lines run as they are; `agent`, `text`, `tools`, `workflow` and `thread_id` are the program's own.
 PYTHON = (
     _python(
         "LangChain",
@@ -133,16 +137,19 @@ JAVASCRIPT = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The coding agents and the frameworks that were found."""
+    """The coding agents and frameworks that were found."""
 
     agents: tuple[Agent, ...]
     frameworks: tuple[Framework, ...]
 
 
 def search(project: Path) -> Found:
-    """Look for coding agents on the path and in the project, and for frameworks in its files of dependencies."""
+    """Look for coding agents on the path and in the project, and for frameworks in its dependency files."""
     traces = {CLAUDE_CODE: (".claude", ".mcp.json"), CODEX: (".codex",)}
-    python, javascript = set(_python_packages(project)), set(_javascript_packages(project))
+    python, javascript = (
+        set(_python_packages(project)),
+        set(_javascript_packages(project)),
+    )
     frameworks = [framework for framework in PYTHON if framework.packages & python] + [
         framework for framework in JAVASCRIPT if framework.packages & javascript
     ]
@@ -150,7 +157,8 @@ def search(project: Path) -> Found:
         agents=tuple(
             agent
             for agent, names in traces.items()
-            if shutil.which(agent.program) or any((project / name).exists() for name in names)
+            if shutil.which(agent.program)
+            or any((project / name).exists() for name in names)
         ),
         frameworks=tuple(frameworks),
     )
@@ -165,12 +173,18 @@ def _python_packages(project: Path) -> Iterator[str]:
     except tomllib.TOMLDecodeError:
         return
     about = _table(document.get("project"))
-    groups = [about.get("dependencies"), *_table(about.get("optional-dependencies")).values()]
+    groups = [
+        about.get("dependencies"),
+        *_table(about.get("optional-dependencies")).values(),
+    ]
     groups += list(_table(document.get("dependency-groups")).values())
     for group in groups:
         for line in group if isinstance(group, list) else ():
             yield _package(line) if isinstance(line, str) else ""
-    yield from map(_package, _table(_table(_table(document.get("tool")).get("poetry")).get("dependencies")))
+    yield from map(
+        _package,
+        _table(_table(_table(document.get("tool")).get("poetry")).get("dependencies")),
+    )
 
 
 def _javascript_packages(project: Path) -> Iterator[str]:
@@ -193,7 +207,7 @@ def _table(value: Any) -> dict[str, Any]:
 
 def _text(file: Path) -> str:
     try:
-        # A link may lead to a device or a pipe, which never ends.
+        # A link may lead to a device or a pipe that never ends.
         if not file.is_file():
             return ""
         with file.open("rb") as opened:

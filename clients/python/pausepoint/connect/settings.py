@@ -1,7 +1,7 @@
-"""What `pausepoint connect` writes into the settings of coding agents. Pure: texts in, texts out; the rest of a file stays.
+"""Edit the settings of coding agents for `pausepoint connect`. Pure: texts in, texts out; the rest of a file stays.
 
-Both run the command `pausepoint hook`. Claude Code could call Pausepoint itself (HTTP), but before 2.1.295 it runs the call if
-that fails, and in every version it takes a `{}` from any server for "not gated".
+Both agents run the command `pausepoint hook`. Claude Code could call Pausepoint itself (HTTP), but before 2.1.295 it runs the
+call if that fails, and in every version it treats a `{}` from any server as "not gated".
 """
 
 from __future__ import annotations
@@ -15,27 +15,24 @@ from typing import Any, NamedTuple
 from pausepoint.connect.agents import claude_object
 from pausepoint.connect.files import CannotChange
 
-#: Seconds after which the agents give a hook up; Pausepoint closes its answer before that.
+#: Seconds after which agents give up on a hook; Pausepoint answers before that.
 TIMEOUT = 600
-#: The events of Claude Code: every call that matches, the questions of MCP servers, and what the calls have done.
+#: Claude Code's events: every matching call, questions of MCP servers, and results of calls.
 CLAUDE_EVENTS = ("PreToolUse", "Elicitation", "PostToolUse", "PostToolUseFailure")
-#: The event that is needed beside them to defer calls: a prompt with which a session is resumed before the decision would
-#: reach the model all the same, and Claude Code would never ask about the deferred call again.
+#: The event needed in addition for deferring calls: otherwise a prompt that resumes a session before the decision would reach the
+#: model, and Claude Code would never ask about the deferred call again.
 PROMPT = "UserPromptSubmit"
 #: Seconds for reports, for which no one waits.
 REPORTING = 60
 KEY = "PAUSEPOINT_KEY"
 BLOCKED = "Pausepoint could not be asked, so this was not run."
-#: What hooks of ours call, by which they are recognized whatever the server is; those of earlier versions call it over HTTP.
-_OURS = re.compile(r"/api/v1/hooks/claude-code(?:\?|\Z)|\bpausepoint\b.*\bhook (?:claude-code|codex)\b")
-#: The events of Codex: every call that matches, and what the calls have done.
+#: Recognizes our hooks for any server.
+_OURS = re.compile(r"\bpausepoint\b.*\bhook (?:claude-code|codex)\b")
+#: Codex's events: every matching call, and results of calls.
 CODEX_EVENTS = ("PreToolUse", "PostToolUse")
 MARK = "# Pausepoint: `pausepoint connect --remove` removes these hooks."
-#: Earlier versions wrote a line before the tables and one after them. Codex adds tables above the last comment of the file, so
-#: not everything between these lines is ours.
-EARLIER_MARKS = ("# Pausepoint: begin. `pausepoint connect --remove` removes these lines.", "# Pausepoint: end")
-_MARKS = re.compile(rf"^(?:{'|'.join(map(re.escape, (MARK, *EARLIER_MARKS)))})$\n?", re.MULTILINE)
-#: A group with one hook, in the form of `_codex_table`, whatever its values are.
+_MARKS = re.compile(rf"^{re.escape(MARK)}$\n?", re.MULTILINE)
+#: A group with one hook, in the form of `_codex_table`, with any values.
 _TABLES = re.compile(
     rf"^(?P<space>\n*)\[\[hooks\.(?P<event>{'|'.join(CODEX_EVENTS)})\]\]\n(?:^(?:\w+[ \t]*=.*)?\n)*"
     r"^\[\[hooks\.(?P=event)\.hooks\]\]\n(?:^\w+[ \t]*=.*(?:\n|\Z))*",
@@ -44,25 +41,37 @@ _TABLES = re.compile(
 
 
 def blocking(command: str) -> str:
-    """Return the command for a shell that turns every end of it but success into exit code 2, which blocks."""
+    """Return a shell command that turns every failure into exit code 2, which blocks."""
     return f"{command} || {{ echo '{BLOCKED}' >&2; exit 2; }}"
 
 
-def claude_hook(command: str, event: str = "PreToolUse", *, defer: bool = False) -> dict[str, Any]:
-    """Return the hook for an event. `onFailure` also blocks if the shell itself is killed, in versions that know it.
+def claude_hook(
+    command: str, event: str = "PreToolUse", *, defer: bool = False
+) -> dict[str, Any]:
+    """Return the hook for an event. `onFailure` also blocks if the shell itself is killed, in versions that support it.
 
-    What has run already cannot be blocked, so a report that fails is only shown.
+    A call that has already run cannot be blocked, so a failed report is only shown.
     """
     asking = f"{command} hook claude-code"
     if event.startswith("Post"):
-        return {"type": "command", "command": asking, "timeout": REPORTING, "onFailure": "continue"}
+        return {
+            "type": "command",
+            "command": asking,
+            "timeout": REPORTING,
+            "onFailure": "continue",
+        }
     # Only tool calls can be deferred.
     deferring = " --defer" if defer and event == "PreToolUse" else ""
-    return {"type": "command", "command": blocking(asking + deferring), "timeout": TIMEOUT, "onFailure": "block"}
+    return {
+        "type": "command",
+        "command": blocking(asking + deferring),
+        "timeout": TIMEOUT,
+        "onFailure": "block",
+    }
 
 
 def claude_settings(text: str, command: str, *, defer: bool = False) -> str:
-    """Return a `settings.json` with our hooks, whether it had some before or not."""
+    """Return a `settings.json` with our hooks, whether or not it had some before."""
     settings = _object(text)
     hooks = _without_ours(settings.get("hooks", {}))
     for event in (*CLAUDE_EVENTS, PROMPT) if defer else CLAUDE_EVENTS:
@@ -93,7 +102,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _without_ours(hooks: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the hooks without ours, and without the lists that held nothing else."""
+    """Return the hooks without ours, and without lists left empty."""
     others: dict[str, Any] = {}
     for event, groups in hooks.items():
         if not isinstance(groups, list):
@@ -105,7 +114,7 @@ def _without_ours(hooks: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _group_without_ours(group: Any) -> list[Any]:
-    """Return a group without our hooks; nothing if there were no others in it."""
+    """Return a group without our hooks; nothing if it had no others."""
     hooks = group.get("hooks") if isinstance(group, dict) else None
     if not isinstance(hooks, list):
         return [group]
@@ -118,23 +127,24 @@ def _group_without_ours(group: Any) -> list[Any]:
 def _is_ours(hook: Any) -> bool:
     if not isinstance(hook, dict):
         return False
-    return any(_OURS.search(text) for name in ("url", "command") if isinstance(text := hook.get(name), str))
+    return any(
+        _OURS.search(text)
+        for name in ("url", "command")
+        if isinstance(text := hook.get(name), str)
+    )
 
 
 def _written(value: Mapping[str, Any], before: str) -> str:
-    """Return JSON with the indentation of the file as it was."""
+    """Return JSON with the indentation of the original file."""
     indentation = re.search(r"^[ \t]+(?=\")", before, re.MULTILINE)
-    text = json.dumps(value, indent=indentation[0] if indentation else 2, ensure_ascii=False)
+    text = json.dumps(
+        value, indent=indentation[0] if indentation else 2, ensure_ascii=False
+    )
     return text if before and not before.endswith("\n") else text + "\n"
 
 
-def codex_block(command: str) -> str:
-    """Return the lines for Codex."""
-    return "\n".join(_codex_tables(command).values())
-
-
 def _codex_tables(command: str) -> dict[str, str]:
-    """Return the lines for each event."""
+    """Return the lines of each event for Codex."""
     asking = f"{command} hook codex"
     before, after = CODEX_EVENTS
     return {
@@ -157,14 +167,14 @@ def _codex_table(event: str, command: str, timeout: int) -> str:
 
 
 class CodexConfig(NamedTuple):
-    """What a `config.toml` says: our hooks, each with its event and its group, and everything else."""
+    """The contents of a `config.toml`: our hooks, each with its event and group, and everything else."""
 
     ours: list[tuple[str, dict[str, Any]]]
     others: dict[str, Any]
 
 
 def codex_config(text: str, command: str) -> str:
-    """Return a `config.toml` with our hooks: where they were, or at its end."""
+    """Return a `config.toml` with our hooks, in their old place or at the end."""
     return _codex_changed(text, _codex_tables(command))
 
 
@@ -175,13 +185,16 @@ def codex_config_without(text: str) -> str:
 
 def _codex_changed(text: str, tables: Mapping[str, str]) -> str:
     """Return the text with `tables` in place of our hooks. Raise CannotChange if that would change anything else."""
-    before, wanted = _codex_read(text, "it is not TOML"), _codex_read("\n".join(tables.values()), "")
+    before, wanted = (
+        _codex_read(text, "it is not TOML"),
+        _codex_read("\n".join(tables.values()), ""),
+    )
     if before.ours == wanted.ours and (tables or not _MARKS.search(text)):
         return text
     left = dict(tables)
 
     def replaced(match: re.Match[str]) -> str:
-        # In the same place, because Codex trusts hooks by their places: those of others stay trusted.
+        # In the same place, because Codex trusts hooks by position: others stay trusted.
         if not _is_ours_alone(match[0]):
             return match[0]
         new = left.pop(match["event"], "")
@@ -189,7 +202,12 @@ def _codex_changed(text: str, tables: Mapping[str, str]) -> str:
 
     changed = _TABLES.sub(replaced, _MARKS.sub("", text)).lstrip("\n")
     if left:
-        changed = "\n".join([*([changed.rstrip("\n") + "\n"] if changed.strip() else []), *left.values()])
+        changed = "\n".join(
+            [
+                *([changed.rstrip("\n") + "\n"] if changed.strip() else []),
+                *left.values(),
+            ]
+        )
     problem = "its hooks are written in a form that cannot be changed"
     if _codex_read(changed, problem) != CodexConfig(wanted.ours, before.others):
         raise CannotChange(problem)
@@ -197,7 +215,7 @@ def _codex_changed(text: str, tables: Mapping[str, str]) -> str:
 
 
 def _codex_read(text: str, problem: str) -> CodexConfig:
-    """Return what the text says. Raise CannotChange with these words if it is not TOML."""
+    """Parse the text. Raise CannotChange with the message `problem` if it is not TOML."""
     try:
         # Fractions as texts, because NaN would not equal itself.
         document = tomllib.loads(text, parse_float=str)
@@ -206,7 +224,11 @@ def _codex_read(text: str, problem: str) -> CodexConfig:
     hooks = document.get("hooks")
     if not isinstance(hooks, dict):
         return CodexConfig([], document)
-    lists = {event: groups for event in CODEX_EVENTS if isinstance(groups := hooks.get(event), list)}
+    lists = {
+        event: groups
+        for event in CODEX_EVENTS
+        if isinstance(groups := hooks.get(event), list)
+    }
     ours = [
         (event, {**group, "hooks": [hook]})
         for event, groups in lists.items()
@@ -215,7 +237,9 @@ def _codex_read(text: str, problem: str) -> CodexConfig:
         for hook in group["hooks"]
         if _is_ours(hook)
     ]
-    kept = {name: value for name, value in hooks.items() if name not in lists} | _without_ours(lists)
+    kept = {
+        name: value for name, value in hooks.items() if name not in lists
+    } | _without_ours(lists)
     others = {name: value for name, value in document.items() if name != "hooks"}
     return CodexConfig(ours, others | {"hooks": kept} if kept else others)
 

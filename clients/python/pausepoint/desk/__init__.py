@@ -18,7 +18,14 @@ from .asking import Asked
 from .async_client import AsyncDesk
 from .client import Desk
 from .digests import input_digest
-from .errors import DeskError, LeaseLost, NotUnderstood, Refused, StillWaiting, Unreachable
+from .errors import (
+    DeskError,
+    LeaseLost,
+    NotUnderstood,
+    Refused,
+    StillWaiting,
+    Unreachable,
+)
 from .outcomes import Outcome
 from .resuming import LEASE, Resume
 

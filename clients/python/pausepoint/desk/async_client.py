@@ -4,40 +4,53 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Self, Unpack
 
 import httpx
 
 from . import asking, requests, resuming
 from .asking import Asked
-from .client import F
 from .outcomes import Outcome
 from .resuming import LEASE, Resume
 from .transport import LIMITS, Call, Flow, Pause, Reply, Settings, T, response_of
-
-if TYPE_CHECKING:
-    from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
 
 class AsyncDesk(Settings):
     """A client for asyncio: hundreds of calls can wait at once."""
 
-    def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
+    def __init__(
+        self, address: str = "", key: str = "", *, patience: float = 300.0
+    ) -> None:
         super().__init__(address, key, patience=patience)
         self._http = httpx.AsyncClient(limits=LIMITS)
 
     async def await_human(
-        self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **fields: Unpack[Asked]
+        self,
+        title: str,
+        *,
+        idempotency_key: str = "",
+        give_up_after: float | None = None,
+        **fields: Unpack[Asked],
     ) -> Outcome:
         """Like `Desk.await_human`."""
-        return await self._run(asking.await_human(self.patience, title, idempotency_key, give_up_after, fields))
+        return await self._run(
+            asking.await_human(
+                self.patience, title, idempotency_key, give_up_after, fields
+            )
+        )
 
-    async def ask(self, title: str, *, idempotency_key: str = "", **fields: Unpack[Asked]) -> dict[str, Any]:
+    async def ask(
+        self, title: str, *, idempotency_key: str = "", **fields: Unpack[Asked]
+    ) -> dict[str, Any]:
         """Like `Desk.ask`."""
-        return await self._run(asking.ask(self.patience, title, idempotency_key, fields))
+        return await self._run(
+            asking.ask(self.patience, title, idempotency_key, fields)
+        )
 
-    async def wait(self, request_id: str, *, give_up_after: float | None = None) -> Outcome:
+    async def wait(
+        self, request_id: str, *, give_up_after: float | None = None
+    ) -> Outcome:
         """Like `Desk.wait`."""
         return await self._run(asking.wait(self.patience, request_id, give_up_after))
 
@@ -45,9 +58,17 @@ class AsyncDesk(Settings):
         """Like `Desk.cancel`."""
         return await self._run(asking.cancel(self.patience, request_id, comment))
 
-    async def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
+    async def report(
+        self, outcome: Outcome, *, output: Any = None, error: str = ""
+    ) -> None:
         """Like `Desk.report`."""
-        await self._run(requests.report(self.patience, outcome, {"error": error} if error else {"output": output}))
+        await self._run(
+            requests.report(
+                self.patience,
+                outcome,
+                {"error": error} if error else {"output": output},
+            )
+        )
 
     async def get(self, request_id: str) -> dict[str, Any]:
         """Like `Desk.get`."""
@@ -69,9 +90,13 @@ class AsyncDesk(Settings):
         """Like `Desk.scopes`."""
         return await self._run(requests.pages(self.patience, "scopes", {}))
 
-    async def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
+    async def decide(
+        self, request_id: str, verdict: str, *, comment: str = "", **fields: Any
+    ) -> Outcome:
         """Like `Desk.decide`."""
-        return await self._run(requests.decide(self.patience, request_id, verdict, comment, fields))
+        return await self._run(
+            requests.decide(self.patience, request_id, verdict, comment, fields)
+        )
 
     async def advise(
         self,
@@ -83,14 +108,24 @@ class AsyncDesk(Settings):
         more_votes: int | None = None,
     ) -> dict[str, Any]:
         """Like `Desk.advise`."""
-        return await self._run(requests.advise(self.patience, request_id, hint, text, raise_priority, more_votes))
+        return await self._run(
+            requests.advise(
+                self.patience, request_id, hint, text, raise_priority, more_votes
+            )
+        )
 
-    async def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
+    async def end_workflow(
+        self, workflow_id: str, outcome: str = "completed"
+    ) -> dict[str, Any]:
         """Like `Desk.end_workflow`."""
-        return await self._run(requests.end_workflow(self.patience, workflow_id, outcome))
+        return await self._run(
+            requests.end_workflow(self.patience, workflow_id, outcome)
+        )
 
     @contextlib.asynccontextmanager
-    async def resume(self, *request_ids: str, by: str = "", lease: int = LEASE) -> AsyncIterator[Resume]:
+    async def resume(
+        self, *request_ids: str, by: str = "", lease: int = LEASE
+    ) -> AsyncIterator[Resume]:
         """Like `Desk.resume`, with `async with`."""
         resume = await self._run(resuming.take(self.patience, request_ids, by, lease))
         renewing = asyncio.create_task(self._keep(resume))
@@ -109,26 +144,10 @@ class AsyncDesk(Settings):
             await asyncio.sleep(resume.lease / 3)
             await self._run(resuming.renew(resume))
 
-    def approve(
-        self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **fields: Any
-    ) -> Callable[[F], F]:
-        """Like `Desk.approve`, for coroutine functions."""
-        from pausepoint.approve import approved  # noqa: PLC0415 - it imports this module
-
-        return approved(self, tool, key, thread_id, fields)
-
-    async def can_use_tool(
-        self, name: str, input: dict[str, Any], context: ToolPermissionContext
-    ) -> PermissionResultAllow | PermissionResultDeny:
-        """Answer the Claude Agent SDK, as its `can_use_tool`. Needs `pip install "pausepoint[claude]"`."""
-        from pausepoint.claude import can_use_tool  # noqa: PLC0415 - an extra of the package
-
-        return await can_use_tool(self, name, input, context)
-
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def __aenter__(self) -> AsyncDesk:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *error: object) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, Unpack
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, Unpack
 
 import httpx
 
@@ -16,26 +16,37 @@ from .outcomes import Outcome
 from .resuming import LEASE, Resume
 from .transport import LIMITS, Call, Flow, Pause, Reply, Settings, T, response_of
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 class Desk(Settings):
     """A client that blocks while it waits. Safe to share between threads."""
 
-    def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
+    def __init__(
+        self, address: str = "", key: str = "", *, patience: float = 300.0
+    ) -> None:
         super().__init__(address, key, patience=patience)
         self._http = httpx.Client(limits=LIMITS)
 
     def await_human(
-        self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **fields: Unpack[Asked]
+        self,
+        title: str,
+        *,
+        idempotency_key: str = "",
+        give_up_after: float | None = None,
+        **fields: Unpack[Asked],
     ) -> Outcome:
         """Ask a person and wait for the outcome, however long that takes. Raise Refused or Unreachable.
 
         `give_up_after` (seconds) raises StillWaiting; `timeout` is the deadline of the request itself.
         """
-        return self._run(asking.await_human(self.patience, title, idempotency_key, give_up_after, fields))
+        return self._run(
+            asking.await_human(
+                self.patience, title, idempotency_key, give_up_after, fields
+            )
+        )
 
-    def ask(self, title: str, *, idempotency_key: str = "", **fields: Unpack[Asked]) -> dict[str, Any]:
+    def ask(
+        self, title: str, *, idempotency_key: str = "", **fields: Unpack[Asked]
+    ) -> dict[str, Any]:
         """Ask without waiting; return the request (`id`, `url`, `status`, ...). Raise Refused or Unreachable."""
         return self._run(asking.ask(self.patience, title, idempotency_key, fields))
 
@@ -49,7 +60,13 @@ class Desk(Settings):
 
     def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
         """Record the output or the error of the approved call. Raise Refused or Unreachable."""
-        self._run(requests.report(self.patience, outcome, {"error": error} if error else {"output": output}))
+        self._run(
+            requests.report(
+                self.patience,
+                outcome,
+                {"error": error} if error else {"output": output},
+            )
+        )
 
     def get(self, request_id: str) -> dict[str, Any]:
         """Return a request. Raise Refused or Unreachable."""
@@ -63,35 +80,39 @@ class Desk(Settings):
         return self._run(requests.pages(self.patience, "requests", filters))
 
     def grants(self, **filters: str) -> Sequence[dict[str, Any]]:
-        """Return what runs without asking, newest first, of what the key's user may see: `tool="refund"`, `state="all"`, ...
+        """Return the grants that the key's user may see, newest first: `tool="refund"`, `state="all"`, ...
 
         Raise Refused or Unreachable.
         """
         return self._run(requests.pages(self.patience, "grants", filters))
 
     def revoke(self, grant_id: str, *, reason: str = "") -> dict[str, Any]:
-        """End a grant: its calls wait for a person again. It needs a key with the scope `grant`.
+        """End a grant, so that its calls need a person again. It needs a key with the scope `grant`.
 
         Raise Refused or Unreachable.
         """
         return self._run(requests.revoke(self.patience, grant_id, reason))
 
     def scopes(self) -> Sequence[dict[str, Any]]:
-        """Return the approver scopes, oldest first: who may see, answer and decide which requests.
+        """Return the approver scopes, oldest first; they define who may see, answer and decide which requests.
 
-        It needs a key with the scope `audit`, of an administrator or of someone who may read the whole audit log. Raise
-        Refused or Unreachable.
+        It needs a key with the scope `audit`, of an administrator or a person who may read the whole audit log. Raise Refused or
+        Unreachable.
         """
         return self._run(requests.pages(self.patience, "scopes", {}))
 
-    def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
+    def decide(
+        self, request_id: str, verdict: str, *, comment: str = "", **fields: Any
+    ) -> Outcome:
         """Decide a request: `approve`, `reject`, `edit` (with `edited_input`) or `respond` (with `answer`).
 
-        A file in the answer is a `Path`, or `{"name", "content"}` with bytes. It needs a key with the scope `decide`, of
-        another user than the one that asked. If several people decide it, this is a vote, and the status may still be
-        `pending`. Raise Refused (`already_decided`: someone was first) or Unreachable.
+        A file in the answer is a `Path`, or `{"name", "content"}` with bytes. It needs a key with the scope `decide`, of a user
+        other than the requester. If several people decide it, this is a vote, and the status may still be `pending`. Raise
+        Refused (`already_decided`: someone was first) or Unreachable.
         """
-        return self._run(requests.decide(self.patience, request_id, verdict, comment, fields))
+        return self._run(
+            requests.decide(self.patience, request_id, verdict, comment, fields)
+        )
 
     def advise(
         self,
@@ -104,13 +125,19 @@ class Desk(Settings):
     ) -> dict[str, Any]:
         """Advise people on a request: `looks_fine`, `look_closer` or `looks_wrong`, and why. It decides nothing.
 
-        `raise_priority` is the priority that the request gets if its own is lower; `more_votes` (1 to 3) is how many more
-        people have to approve. It needs another key than the one that asked, with the scope `advise`. Raise Refused
-        (`already_decided`: someone decided before; `conflict`: the request cannot need so many votes) or Unreachable.
+        `raise_priority` is the minimum priority of the request; `more_votes` (1 to 3) is the number of additional approvals. It
+        needs a key other than the one that asked, with the scope `advise`. Raise Refused (`already_decided`: someone decided
+        before; `conflict`: the request cannot need so many votes) or Unreachable.
         """
-        return self._run(requests.advise(self.patience, request_id, hint, text, raise_priority, more_votes))
+        return self._run(
+            requests.advise(
+                self.patience, request_id, hint, text, raise_priority, more_votes
+            )
+        )
 
-    def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
+    def end_workflow(
+        self, workflow_id: str, outcome: str = "completed"
+    ) -> dict[str, Any]:
         """End a workflow as `completed`, `failed` or `cancelled`, and cancel its waiting requests.
 
         Raise Refused or Unreachable.
@@ -118,15 +145,17 @@ class Desk(Settings):
         return self._run(requests.end_workflow(self.patience, workflow_id, outcome))
 
     @contextlib.contextmanager
-    def resume(self, *request_ids: str, by: str = "", lease: int = LEASE) -> Iterator[Resume]:
+    def resume(
+        self, *request_ids: str, by: str = "", lease: int = LEASE
+    ) -> Iterator[Resume]:
         """Resume the run that waits for these requests, in no other process at the same time.
 
             with desk.resume(request_id) as resume:
                 continue_run(resume.state, resume.outcomes[request_id])
 
-        The end of the block completes the resume for ever, and an error gives it back. The lease (seconds) is renewed
-        meanwhile; if that fails, `resume.lost` says so. Raise Refused (`resume_taken`, `already_resumed`: another process
-        was first; `not_decided`), LeaseLost at the end if another process has taken it meanwhile, or Unreachable.
+        At the end of the block the resume is completed for good; an error releases it. The lease (seconds) is renewed meanwhile;
+        if that fails, `resume.lost` is True. Raise Refused (`resume_taken`, `already_resumed`: another process was first;
+        `not_decided`), LeaseLost at the end if another process has claimed it meanwhile, or Unreachable.
         """
         resume = self._run(resuming.take(self.patience, request_ids, by, lease))
         over = threading.Event()
@@ -146,27 +175,10 @@ class Desk(Settings):
         while not over.wait(resume.lease / 3):
             self._run(resuming.renew(resume))
 
-    def approve(
-        self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **fields: Any
-    ) -> Callable[[F], F]:
-        """Decorate a function, so that a person decides about each of its calls. Needs the package `pausepoint`.
-
-            @desk.approve("refund", key=lambda order, amount: f"refund-{order}")
-            def refund(order: str, amount: int) -> str: ...
-
-        The function runs with the arguments that were approved, and its result is reported. If the call was not approved,
-        NotApproved is raised. `key` names a call: one with the same key is never asked about twice and never runs twice, also in
-        another process; its reported result is returned, or HasFailed is raised. Without a key, a call is known by `thread_id`,
-        its arguments, and how often it was made; without either, each call asks. The `fields` go into each request.
-        """
-        from pausepoint.approve import approved  # noqa: PLC0415 - it imports this module
-
-        return approved(self, tool, key, thread_id, fields)
-
     def close(self) -> None:
         self._http.close()
 
-    def __enter__(self) -> Desk:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

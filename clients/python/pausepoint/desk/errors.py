@@ -19,15 +19,18 @@ class Refused(DeskError):
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         self.status, self.problem = status, problem
-        self.code, self.detail = str(problem.get("code", "")), str(problem.get("detail", ""))
-        #: What is wrong with each field that was refused.
+        self.code, self.detail = (
+            str(problem.get("code", "")),
+            str(problem.get("detail", "")),
+        )
+        #: The error of each rejected field.
         self.errors: Mapping[str, Any] = mapping(problem.get("errors"))
         fields = "".join(f" {name}: {error}." for name, error in self.errors.items())
         super().__init__(f"{status} {self.code}: {self.detail}{fields}")
 
 
 class NotUnderstood(Refused):
-    """The response says something that this version of the client does not know, so nothing may run because of it."""
+    """This version of the client does not understand the response, so nothing may run because of it."""
 
     def __init__(self, detail: str, status: int = 200) -> None:
         super().__init__(status, {"code": "not_understood", "detail": detail})
@@ -46,16 +49,18 @@ class LeaseLost(DeskError):
 
     def __init__(self, request_id: str, by: str) -> None:
         self.request_id, self.by = request_id, by
-        super().__init__(f"The lease of request {request_id} expired, and {by or 'someone'} has claimed it since.")
+        super().__init__(
+            f"The lease of request {request_id} expired, and {by or 'someone'} has claimed it since."
+        )
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Return a member of a document that is a document itself; an empty one for anything else."""
+    """Return a member of a document that is itself a document; an empty one for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
 def member(document: Mapping[str, Any], name: str, *kinds: type) -> Any:
-    """Return a member of a response that has to be of one of these types. Raise NotUnderstood."""
+    """Return a member of a response that must have one of these types. Raise NotUnderstood."""
     value = document.get(name)
     if not isinstance(value, kinds):
         raise NotUnderstood(

@@ -1,4 +1,4 @@
-"""How a request ended, read from a response: what does not say exactly that it is approved is not approved."""
+"""How a request ended, read from a response: only an explicit approval counts as approved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Outcome:
     """How a request ended. `document` is the whole response."""
 
     request_id: str
-    #: `approved`, `rejected`, `answered`, `expired` or `cancelled`; of a vote that others have to follow, `pending`.
+    #: `approved`, `rejected`, `answered`, `expired` or `cancelled`; after a vote that needs others, `pending`.
     status: str
     #: None if the deadline passed.
     by: str | None
@@ -27,7 +27,7 @@ class Outcome:
     answer: Any
     #: The input to run, as requested or as changed by a person. None unless approved.
     input: Mapping[str, Any] | None
-    #: The digest of `input`, which the result is reported with.
+    #: The digest of `input`, sent with the result.
     digest: str | None
     document: Mapping[str, Any] = field(repr=False)
 
@@ -42,18 +42,21 @@ class Outcome:
 
     @property
     def verified(self) -> bool:
-        """Whether `digest` is that of `input` with the files, which Pausepoint tells the key that asked alone where anything is
-        hidden from people: for other keys it is False then.
+        """Whether `digest` is that of `input` with the files. Where anything is hidden from people, Pausepoint reveals this only
+        to the key that asked: for other keys it is False then.
         """
         if self.input is None:
             return False
         files = self.document.get("attachments")
         known = [mapping(file) for file in files] if isinstance(files, list) else []
-        return input_digest(self.input, known, self._decision.get("digest_salt")) == self.digest
+        return (
+            input_digest(self.input, known, self._decision.get("digest_salt"))
+            == self.digest
+        )
 
     @property
     def rule(self) -> str | None:
-        """The name of the rule of the policy that decided it without asking; None if a person did, or no one."""
+        """The name of the policy rule that decided it without asking; None otherwise."""
         rule = mapping(self._decision.get("rule"))
         return str(rule.get("name")) if rule else None
 
@@ -69,12 +72,12 @@ class Outcome:
 
     @property
     def halted(self) -> bool:
-        """Whether the run has to stop: no one decided in time, and the policy says that it stops then."""
+        """Whether the run has to stop, because no one decided in time and the policy says so."""
         return bool(self._decision.get("halted"))
 
     @property
     def result(self) -> Mapping[str, Any] | None:
-        """What was reported for the approved call: `state`, `output`, `error`. A call with a result must not run again."""
+        """The reported result of the approved call: `state`, `output`, `error`. A call with a result must not run again."""
         result: Mapping[str, Any] | None = self.document.get("result")
         return result
 
@@ -84,7 +87,7 @@ class Outcome:
 
 
 def outcome_of(document: Mapping[str, Any]) -> Outcome:
-    """Return how a request ended. Raise NotUnderstood for a response that says it in no known way."""
+    """Return how a request ended. Raise NotUnderstood for a response of an unknown form."""
     status = member(document, "status", str)
     approved = status == "approved"
     made: Mapping[str, Any] = member(document, "decision", Mapping, NULL) or {}
@@ -101,5 +104,7 @@ def outcome_of(document: Mapping[str, Any]) -> Outcome:
         document=document,
     )
     if approved and (made.get("verdict") not in APPROVING or outcome.halted):
-        raise NotUnderstood("The response says that the request is approved, and something else beside it.")
+        raise NotUnderstood(
+            "The response says that the request is approved, and something else beside it."
+        )
     return outcome

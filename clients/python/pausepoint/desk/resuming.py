@@ -1,4 +1,4 @@
-"""The right to resume a run, which one process has at a time."""
+"""The right to resume a run, held by one process at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .errors import DeskError, LeaseLost, Refused, Unreachable, mapping, member
 from .outcomes import NULL, Outcome, outcome_of
 from .transport import GRACE, Call, Flow, place, sure
 
-#: Seconds for which a resume lease is claimed, unless it is renewed.
+#: Lifetime of a resume lease in seconds, unless it is renewed.
 LEASE = 60
 
 
@@ -35,21 +35,28 @@ class Taken:
 
 @dataclass(slots=True)
 class Resume:
-    """The right to resume a run, which no other process has at the same time: from `desk.resume(...)`."""
+    """The exclusive right to resume a run, from `desk.resume(...)`."""
 
-    #: One for each request, in the order in which they were named.
+    #: One for each request, in the order of the call.
     taken: Sequence[Taken]
-    #: Seconds; it is renewed three times in that time.
+    #: Lifetime in seconds; the lease is renewed three times in that time.
     lease: int
-    #: When the lease ends unless it is renewed, by `time.monotonic()`.
+    #: When the lease expires unless it is renewed, by `time.monotonic()`.
     until: float
-    #: Why it is given back in the end, in place of a completion.
+    #: Why it is finally released instead of completed.
     returned: str | None = None
 
     @property
     def state(self) -> str | None:
         """The `resume_state` of the first request that has one."""
-        return next((state for lease in self.taken if (state := lease.document.get("state")) is not None), None)
+        return next(
+            (
+                state
+                for lease in self.taken
+                if (state := lease.document.get("state")) is not None
+            ),
+            None,
+        )
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
@@ -58,37 +65,49 @@ class Resume:
 
     @property
     def attempt(self) -> int:
-        """1, or more if another process has had it before and did not complete: it may have run something."""
+        """1, or more if another process has held it before without completing it: that one may have run something."""
         return max(int(lease.document["attempt"]) for lease in self.taken)
 
     @property
     def lost(self) -> bool:
-        """Whether the lease has ended, so that another process may run the same: stop as soon as you can."""
+        """Whether the lease has expired, so that another process may run the same: stop as soon as you can."""
         return time.monotonic() >= self.until
 
     def give_back(self, reason: str = "") -> None:
-        """At the end of the `with` block, release the resume lease in place of completing it."""
+        """At the end of the `with` block, release the resume lease instead of completing it."""
         self.returned = reason
 
 
-def take(patience: float, request_ids: Sequence[str], by: str, lease: int) -> Flow[Resume]:
+def take(
+    patience: float, request_ids: Sequence[str], by: str, lease: int
+) -> Flow[Resume]:
     """Claim the resume leases of all requests or of none."""
     taken: dict[str, Taken] = {}
     until = time.monotonic() + lease
     try:
-        # In the same order everywhere, so that two processes never take each other's rest.
+        # In the same order everywhere, so that two processes never each hold a part.
         for request_id in sorted(set(request_ids)):
-            body = {"by": by or f"{socket.gethostname()}:{os.getpid()}", "lease_seconds": lease}
+            body = {
+                "by": by or f"{socket.gethostname()}:{os.getpid()}",
+                "lease_seconds": lease,
+            }
             headers = {"Idempotency-Key": str(uuid.uuid4())}
-            claim = yield from sure(Call("POST", place("requests", request_id, "/resume"), body, headers), patience)
+            claim = yield from sure(
+                Call("POST", place("requests", request_id, "/resume"), body, headers),
+                patience,
+            )
             taken[request_id] = Taken(request_id, member(claim, "token", str), claim)
             member(claim, "state", str, NULL)
             member(claim, "attempt", int)
             outcome_of(member(claim, "request", Mapping))
     except DeskError:
-        yield from give_back(list(taken.values()), "Another request of the same run is not free.")
+        yield from give_back(
+            list(taken.values()), "Another request of the same run is not free."
+        )
         raise
-    return Resume([taken[request_id] for request_id in dict.fromkeys(request_ids)], lease, until)
+    return Resume(
+        [taken[request_id] for request_id in dict.fromkeys(request_ids)], lease, until
+    )
 
 
 def renew(resume: Resume) -> Flow[None]:
@@ -98,21 +117,28 @@ def renew(resume: Resume) -> Flow[None]:
         for lease in resume.taken:
             body = {"token": lease.token, "lease_seconds": resume.lease}
             path = place("requests", lease.request_id, "/resume/renew")
-            yield from sure(Call("POST", path, body, seconds=resume.lease / 3), resume.lease / 3)
+            yield from sure(
+                Call("POST", path, body, seconds=resume.lease / 3), resume.lease / 3
+            )
         resume.until = until
     except Refused:
         resume.until = -math.inf
     except Unreachable:
-        # The lease ends by itself, unless a later attempt is in time.
+        # The lease expires, unless a later attempt is in time.
         return
 
 
 def give_back(taken: Sequence[Taken], reason: str) -> Flow[None]:
-    """Give back what was taken; what cannot be given back ends with its lease."""
+    """Release claimed leases; those that cannot be released expire."""
     for lease in taken:
         body = {"token": lease.token, "reason": reason[:2000]}
         with contextlib.suppress(DeskError):
-            yield from sure(Call("POST", place("requests", lease.request_id, "/resume/release"), body), GRACE)
+            yield from sure(
+                Call(
+                    "POST", place("requests", lease.request_id, "/resume/release"), body
+                ),
+                GRACE,
+            )
 
 
 def complete(patience: float, resume: Resume) -> Flow[None]:
@@ -123,11 +149,14 @@ def complete(patience: float, resume: Resume) -> Flow[None]:
         except Refused as refused:
             if refused.code not in {"resume_lost", "already_resumed"}:
                 raise
-            raise LeaseLost(lease.request_id, str(mapping(refused.problem.get("resume")).get("by") or "")) from refused
+            raise LeaseLost(
+                lease.request_id,
+                str(mapping(refused.problem.get("resume")).get("by") or ""),
+            ) from refused
 
 
 def leave(patience: float, resume: Resume) -> Flow[None]:
-    """Complete a resume, or give it back if that was asked for."""
+    """Complete a resume, or release it if that was requested."""
     if resume.returned is None:
         yield from complete(patience, resume)
     else:

@@ -1,4 +1,4 @@
-"""What is sent, and when it is sent again.
+"""Calls and their retries.
 
 A `Flow` does not send anything itself: it yields calls and pauses, and receives the result of each. `Desk` and `AsyncDesk` differ
 only in how they execute these.
@@ -21,13 +21,13 @@ import httpx
 
 from .errors import NotUnderstood, Refused, Unreachable
 
-#: Seconds that one call waits for the decision, and seconds that any call may take in addition to waiting.
+#: Seconds that one call waits for the decision, and seconds that any call may take in addition.
 WAIT, GRACE = 50, 20
-#: Statuses that may pass: a server that restarts, a proxy without a server, too many calls.
+#: Temporary statuses: a restarting server, a proxy without a server, too many calls.
 PASSING = {408, 425, 429, 500, 502, 503, 504}
-#: Seconds between two attempts: at first, and at most.
+#: Initial and maximum seconds between two attempts.
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 15.0
-#: No limit: a call that waits for a free connection would look like a server that cannot be reached.
+#: No limit: a call waiting for a free connection would look like an unreachable server.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 T = TypeVar("T")
 
@@ -43,7 +43,11 @@ class Call:
 
     @property
     def content(self) -> bytes | None:
-        return None if self.body is None else json.dumps(self.body, allow_nan=False).encode()
+        return (
+            None
+            if self.body is None
+            else json.dumps(self.body, allow_nan=False).encode()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +86,14 @@ def sure(call: Call, patience: float) -> Flow[dict[str, Any]]:
         left = until - time.monotonic()
         if left <= 0:
             status = getattr(reply, "status", None)
-            reason = reply.reason if isinstance(reply, ConnectionLost) else f"it answered {status}"
-            raise Unreachable(f"Pausepoint cannot be reached: {reason}. Check the address, and that the server runs.")
+            reason = (
+                reply.reason
+                if isinstance(reply, ConnectionLost)
+                else f"it answered {status}"
+            )
+            raise Unreachable(
+                f"Pausepoint cannot be reached: {reason}. Check the address, and that the server runs."
+            )
         asked_for = reply.retry_after if isinstance(reply, Response) else 0.0
         # Random, because many agents may be waiting for the same server to come back.
         yield Pause(min(max(asked_for, pause * random.uniform(0.5, 1.5)), left))  # noqa: S311
@@ -96,7 +106,9 @@ def read(response: Response) -> dict[str, Any]:
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        raise NotUnderstood("The response is not from Pausepoint. Check the address.", response.status)
+        raise NotUnderstood(
+            "The response is not from Pausepoint. Check the address.", response.status
+        )
     if not 200 <= response.status < 300:
         raise Refused(response.status, document)
     return document
@@ -114,7 +126,7 @@ def place(kind: str, known_by: str, then: str = "") -> str:
 
 
 def retry_after(response: httpx.Response) -> float:
-    """Return after how many seconds the server wants the next attempt; 0 if it does not say."""
+    """Return the server's requested delay in seconds before the next attempt; 0 if there is none."""
     asked_for = response.headers.get("retry-after", "")
     return float(asked_for) if asked_for.isdecimal() else 0.0
 
@@ -128,7 +140,12 @@ def check_address(address: str) -> None:
     reason = ""
     try:
         url = httpx.URL(address)
-        if url.host and (url.port is None or 1 <= url.port <= 65_535) and not url.query and not url.fragment:
+        if (
+            url.host
+            and (url.port is None or 1 <= url.port <= 65_535)
+            and not url.query
+            and not url.fragment
+        ):
             return
     except (httpx.InvalidURL, ValueError) as error:
         reason = f" ({error})"
@@ -140,33 +157,57 @@ def check_address(address: str) -> None:
 class Settings:
     """The address and the key, by default from the environment."""
 
-    def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
+    def __init__(
+        self, address: str = "", key: str = "", *, patience: float = 300.0
+    ) -> None:
         """Retry for `patience` seconds if the server cannot be reached."""
-        address, key = address or os.environ.get("PAUSEPOINT_URL", ""), key or os.environ.get("PAUSEPOINT_KEY", "")
+        address, key = (
+            address or os.environ.get("PAUSEPOINT_URL", ""),
+            key or os.environ.get("PAUSEPOINT_KEY", ""),
+        )
         if not address or not key:
-            raise ValueError("Give the address and a key of Pausepoint, or set PAUSEPOINT_URL and PAUSEPOINT_KEY.")
+            raise ValueError(
+                "Give the address and a key of Pausepoint, or set PAUSEPOINT_URL and PAUSEPOINT_KEY."
+            )
         if not address.startswith(("http://", "https://")):
-            raise ValueError(f"The address must begin with https:// or http://: {address!r}")
+            raise ValueError(
+                f"The address must begin with https:// or http://: {address!r}"
+            )
         check_address(address)
         self.patience = patience
         self.base = address.rstrip("/") + "/api/v1"
-        self.headers = {"Authorization": f"Bearer {sendable('key', key)}", "User-Agent": "pausepoint-python"}
+        self.headers = {
+            "Authorization": f"Bearer {sendable('key', key)}",
+            "User-Agent": "pausepoint-python",
+        }
 
     def name_of(self, content: str) -> str:
-        """Return a name for a call that is known by its content, the same whenever this key asks.
+        """Return a name for a call that is identified by its content, always the same for this key.
 
-        People see the names of calls. From a name that was made without the key, hidden values could be found by trying all.
+        People see the names of calls. If a name did not depend on the key, hidden values could be found by brute force.
         """
-        return hmac.new(self.headers["Authorization"].encode(), content.encode(), "sha256").hexdigest()[:40]
+        return hmac.new(
+            self.headers["Authorization"].encode(), content.encode(), "sha256"
+        ).hexdigest()[:40]
 
     def _connection_lost(self, error: httpx.TransportError) -> ConnectionLost:
-        return ConnectionLost(f"no response from {self.base} ({f'{type(error).__name__} {error}'.strip()})")
+        return ConnectionLost(
+            f"no response from {self.base} ({f'{type(error).__name__} {error}'.strip()})"
+        )
 
     def _request(self, call: Call) -> dict[str, Any]:
         headers = {**self.headers, **call.headers}
         if call.body is not None:
             headers["Content-Type"] = "application/json"
-        # A server that lets no one connect is away; one that answers slowly is not.
-        timeout = httpx.Timeout(GRACE, connect=min(GRACE, max(1.0, self.patience)), read=call.seconds)
+        # A server that does not accept connections is away; one that answers slowly is not.
+        timeout = httpx.Timeout(
+            GRACE, connect=min(GRACE, max(1.0, self.patience)), read=call.seconds
+        )
         url = self.base + call.path
-        return {"method": call.method, "url": url, "content": call.content, "headers": headers, "timeout": timeout}
+        return {
+            "method": call.method,
+            "url": url,
+            "content": call.content,
+            "headers": headers,
+            "timeout": timeout,
+        }

@@ -1,6 +1,14 @@
-"""The rule of all adapters: find the request or ask, wait, and run an approved call once, in one process."""
+"""The common procedure of all adapters: find the request or ask, wait, and run an approved call once, in one process."""
 
-from pausepoint.gate.asking import AnyDesk, aask, adecided, ask, await_human, blocking, decided
+from pausepoint.gate.asking import (
+    AnyDesk,
+    aask,
+    adecided,
+    ask,
+    await_human,
+    blocking,
+    decided,
+)
 from pausepoint.gate.errors import Halted, HasFailed, NotApproved, NotGated
 from pausepoint.gate.gates import Gate
 from pausepoint.gate.rulings import Ruling, Wanted

@@ -18,7 +18,9 @@ def decided(desk: Desk, wanted: Wanted) -> Ruling:
     fields: dict[str, Any] = {**wanted.fields}
     give_up_after = fields.pop("give_up_after", None)
     request = ask(desk, wanted.title, fields)
-    return Ruling(desk.wait(request["id"], give_up_after=give_up_after), wanted.question)
+    return Ruling(
+        desk.wait(request["id"], give_up_after=give_up_after), wanted.question
+    )
 
 
 async def adecided(desk: AnyDesk, wanted: Wanted) -> Ruling:
@@ -28,33 +30,41 @@ async def adecided(desk: AnyDesk, wanted: Wanted) -> Ruling:
     fields: dict[str, Any] = {**wanted.fields}
     give_up_after = fields.pop("give_up_after", None)
     request = await aask(desk, wanted.title, fields)
-    return Ruling(await desk.wait(request["id"], give_up_after=give_up_after), wanted.question)
+    return Ruling(
+        await desk.wait(request["id"], give_up_after=give_up_after), wanted.question
+    )
 
 
 def ask(desk: Desk, title: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask without waiting. The schema of a tool only helps people: a call is asked about without it, too, and a request of an
-    earlier run is the same if only the schema has changed since.
+    """Ask without waiting. A tool's schema only helps people: if it is rejected, the call is asked about without it, and a
+    request of an earlier run is the same if only the schema has changed since.
     """
     try:
         return desk.ask(title, **fields)
     except Refused as refused:
-        if (known := _known_id(fields, refused)) and _same_call(request := desk.get(known), fields):
+        if (known := _known_id(fields, refused)) and _same_call(
+            request := desk.get(known), fields
+        ):
             return request
         return desk.ask(title, **_without_schema(fields, refused))
 
 
-async def aask(desk: AsyncDesk, title: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+async def aask(
+    desk: AsyncDesk, title: str, fields: Mapping[str, Any]
+) -> dict[str, Any]:
     """Like `ask`."""
     try:
         return await desk.ask(title, **fields)
     except Refused as refused:
-        if (known := _known_id(fields, refused)) and _same_call(request := await desk.get(known), fields):
+        if (known := _known_id(fields, refused)) and _same_call(
+            request := await desk.get(known), fields
+        ):
             return request
         return await desk.ask(title, **_without_schema(fields, refused))
 
 
 def _known_id(fields: Mapping[str, Any], refused: Refused) -> str:
-    """Return the id of the request that has the name of this one and other content; empty for any other refusal."""
+    """Return the id of the request with the name of this one and other content; empty for any other refusal."""
     return (
         str(refused.problem.get("request_id") or "")
         if refused.code == "conflict" and "response_schema" in fields
@@ -71,12 +81,16 @@ def _same_call(request: Mapping[str, Any], fields: Mapping[str, Any]) -> bool:
     ):
         return False
     names = ("tool_name", "tool_call_id", "input")
-    return calls.same_input([request.get(name) for name in names], [fields.get(name) for name in names])
+    return calls.same_input(
+        [request.get(name) for name in names], [fields.get(name) for name in names]
+    )
 
 
 def _without_schema(fields: Mapping[str, Any], refused: Refused) -> dict[str, Any]:
-    """Return the fields without the schema of a tool, if Pausepoint does not take it; raise any other refusal again."""
-    if fields.get("kind") == "form" or not any(name.startswith("response_schema") for name in refused.errors):
+    """Return the fields without the tool's schema, if Pausepoint rejected that; raise any other refusal again."""
+    if fields.get("kind") == "form" or not any(
+        name.startswith("response_schema") for name in refused.errors
+    ):
         raise refused
     return {name: value for name, value in fields.items() if name != "response_schema"}
 
@@ -91,5 +105,7 @@ async def await_human(desk: AnyDesk, title: str, **fields: Any) -> Outcome:
 def blocking(desk: AnyDesk) -> Desk:
     """Return a desk that may be called without an event loop, or raise TypeError."""
     if isinstance(desk, AsyncDesk):
-        raise TypeError("This runs without an event loop: give a Desk instead of an AsyncDesk.")
+        raise TypeError(
+            "This runs without an event loop: give a Desk instead of an AsyncDesk."
+        )
     return desk

@@ -1,4 +1,4 @@
-"""Why a call does not run, where an adapter raises it."""
+"""Errors raised by adapters for calls that do not run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pausepoint.desk import DeskError, Outcome
 
 
 class NotGated(DeskError):
-    """People are to be asked about calls that would run unasked, such as those of a tool whose name is mistyped."""
+    """Calls that need approval would run without asking, such as those of a tool with a mistyped name."""
 
 
 class HasFailed(DeskError):
@@ -23,4 +23,4 @@ class NotApproved(DeskError):
 
 
 class Halted(NotApproved):
-    """No one decided in time, and the policy stops the run then: do not go on with a no."""
+    """No one decided in time, and the policy stops the run: do not continue as after a rejection."""

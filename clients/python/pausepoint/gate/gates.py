@@ -1,4 +1,4 @@
-"""Which calls of an agent people are asked about."""
+"""Select the calls of an agent that need approval."""
 
 from __future__ import annotations
 
@@ -13,14 +13,23 @@ from pausepoint.gate.running import aclaimed, claimed
 
 
 class Gate:
-    """Which calls people are asked about: the calls of the named tools, or all if none is named. Tools named in `questions`
-    never run: a person answers. `extra` are more fields of each request.
+    """Calls that need approval: those of the named tools, or all if none is named. Tools named in `questions` never run: a person
+    answers instead. `extra` are additional fields of each request.
     """
 
     def __init__(
-        self, desk: AnyDesk, tools: Iterable[str], questions: Collection[str], extra: Mapping[str, Any]
+        self,
+        desk: AnyDesk,
+        tools: Iterable[str],
+        questions: Collection[str],
+        extra: Mapping[str, Any],
     ) -> None:
-        self.desk, self.names, self.questions, self.extra = desk, frozenset(tools), frozenset(questions), dict(extra)
+        self.desk, self.names, self.questions, self.extra = (
+            desk,
+            frozenset(tools),
+            frozenset(questions),
+            dict(extra),
+        )
         #: The names of the tools of agents that have passed `check`.
         self.known: frozenset[str] = frozenset()
 
@@ -28,8 +37,8 @@ class Gate:
         return not self.names or name in self.names or name in self.questions
 
     def check(self, tools: Iterable[str], elsewhere: Collection[str] = ()) -> None:
-        """Raise NotGated if an agent lacks a tool that people are to be asked about, or has it run `elsewhere`, at the provider
-        of its model. An agent whose tools are all known from another one has passed already.
+        """Raise NotGated if an agent lacks a tool that needs approval, or has it run `elsewhere`, by the provider of its model.
+        An agent whose tools are all known from another one has already passed.
         """
         has = frozenset(tools)
         if at_provider := sorted(name for name in elsewhere if self.concerns(name)):
@@ -47,7 +56,7 @@ class Gate:
         self.known |= has
 
     def check_unasked(self, name: str) -> None:
-        """Raise NotGated if a call that no one is asked about is of a tool that `check` was never shown."""
+        """Raise NotGated if a call without approval is of a tool that `check` has never seen."""
         if name not in self.known:
             raise NotGated(
                 f"The call of {name!r} was not run: the tools of its agent were not checked, so perhaps it is one that people "
@@ -57,13 +66,19 @@ class Gate:
     def wanted(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Wanted:
         return Wanted(call, call.name in self.questions, self.extra, schema)
 
-    def decided(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Ruling:
-        """Ask a person about a call that is about to run, wait, and claim it; raise TypeError if the desk needs an event loop."""
+    def decided(
+        self, call: ToolCall, schema: Mapping[str, Any] | None = None
+    ) -> Ruling:
+        """Ask a person about a call about to run, wait, and claim it; raise TypeError if the desk needs an event loop."""
         desk = blocking(self.desk)
         return claimed(desk, decided(desk, self.wanted(call, schema)), self.extra)
 
-    async def adecided(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Ruling:
-        return await aclaimed(self.desk, await adecided(self.desk, self.wanted(call, schema)), self.extra)
+    async def adecided(
+        self, call: ToolCall, schema: Mapping[str, Any] | None = None
+    ) -> Ruling:
+        return await aclaimed(
+            self.desk, await adecided(self.desk, self.wanted(call, schema)), self.extra
+        )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""A call that people are asked about, and what they have decided."""
+"""A call that needs approval, and people's decision about it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pausepoint.leases import Lease
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A call as a request. `schema` is the JSON Schema of its input: people change the input in a form that checks it."""
+    """A call as a request. `schema` is the JSON Schema of its input: people edit the input in a form that validates it."""
 
     call: ToolCall
     question: bool
@@ -35,7 +35,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What people have decided about a call, and what it has done since, if it has run.
+    """People's decision about a call, and the call's result, if it has run.
 
     `earlier` are approvals of runs that ended without a result. A call with a `lease` runs in no other process meanwhile.
     """
@@ -47,7 +47,9 @@ class Ruling:
 
     @property
     def runs(self) -> bool:
-        return not self.question and self.outcome.approved and self.outcome.result is None
+        return (
+            not self.question and self.outcome.approved and self.outcome.result is None
+        )
 
     @property
     def input(self) -> dict[str, Any]:
@@ -56,17 +58,20 @@ class Ruling:
 
     @property
     def note(self) -> str:
-        """What the model is told beside the result of the call; empty if there is nothing to tell."""
+        """The note for the model beside the result of the call; empty if there is nothing to add."""
         if not self.outcome.approved:
             return ""
         return "\n".join(filter(None, map(calls.note, (*self.earlier, self.outcome))))
 
     @property
     def succeeded(self) -> bool:
-        """Whether a call that does not run has a result: the answer to a question, or what an earlier run has returned."""
+        """Whether a call that does not run has a result: the answer to a question, or the result of an earlier run."""
         if self.question:
             return self.outcome.answer is not None
-        return self.outcome.result is not None and self.outcome.result.get("state") == "succeeded"
+        return (
+            self.outcome.result is not None
+            and self.outcome.result.get("state") == "succeeded"
+        )
 
     @property
     def output(self) -> Any:
@@ -76,13 +81,17 @@ class Ruling:
         if not self.outcome.approved or self.outcome.result is None:
             refusal = calls.refusal(self.outcome)
             return f"{leases.UNKNOWN} {refusal}" if self.earlier else refusal
-        return self.outcome.result.get("output") if self.succeeded else calls.known_result(self.outcome.result)
+        return (
+            self.outcome.result.get("output")
+            if self.succeeded
+            else calls.known_result(self.outcome.result)
+        )
 
     @property
     def text(self) -> str:
-        """`output` as a model reads it, with the note."""
+        """`output` as text for the model, with the note."""
         return self.noted(calls.output_text(self.output))
 
     def noted(self, text: str) -> str:
-        """Return the result of the call with the note: the model's own words may say otherwise than what has run."""
+        """Return the result of the call with the note: the model may otherwise misreport the executed input."""
         return f"{self.note}\n\n{text}" if self.note else text

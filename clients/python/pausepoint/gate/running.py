@@ -1,4 +1,4 @@
-"""Run an approved call once, in one process, and report what it did."""
+"""Run an approved call once, in one process, and report its result."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pausepoint.gate.rulings import Ruling
 from pausepoint.leases import Claim, Lease
 
 logger = logging.getLogger("pausepoint")
-#: Seconds that a call which was stopped may take to report that.
+#: Seconds that a stopped call may take to report that.
 STOPPING = 5.0
-#: Why a call is given back.
+#: Why a call is released.
 NOT_RUN = "The call did not run."
 
 
@@ -30,7 +30,9 @@ def claimed(desk: Desk, ruling: Ruling, extra: Mapping[str, Any]) -> Ruling:
     if not ruling.runs:
         return ruling
     claim = desk._run(leases.claim(desk.patience, ruling.outcome, extra))
-    return _of_claim(ruling, claim, leases.keep(desk, claim.resume) if claim.resume else None)
+    return _of_claim(
+        ruling, claim, leases.keep(desk, claim.resume) if claim.resume else None
+    )
 
 
 async def aclaimed(desk: AnyDesk, ruling: Ruling, extra: Mapping[str, Any]) -> Ruling:
@@ -38,38 +40,68 @@ async def aclaimed(desk: AnyDesk, ruling: Ruling, extra: Mapping[str, Any]) -> R
     if not ruling.runs:
         return ruling
     flow = leases.claim(desk.patience, ruling.outcome, extra)
-    claim = await (asyncio.to_thread(desk._run, flow) if isinstance(desk, Desk) else desk._run(flow))
-    return _of_claim(ruling, claim, leases.akeep(desk, claim.resume) if claim.resume else None)
+    claim = await (
+        asyncio.to_thread(desk._run, flow)
+        if isinstance(desk, Desk)
+        else desk._run(flow)
+    )
+    return _of_claim(
+        ruling, claim, leases.akeep(desk, claim.resume) if claim.resume else None
+    )
 
 
 def _of_claim(ruling: Ruling, claim: Claim, lease: Lease | None) -> Ruling:
     return replace(ruling, outcome=claim.outcome, earlier=claim.earlier, lease=lease)
 
 
-def report(desk: Desk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> bool:
-    """Report what an approved call did; return whether that is stored. If not, log it: the agent has to know its result."""
+def report(
+    desk: Desk,
+    outcome: Outcome,
+    *,
+    output: Any = None,
+    error: BaseException | None = None,
+) -> bool:
+    """Report the result of an approved call; return whether it is stored. If not, log it: the agent still needs the result."""
     try:
         desk.report(outcome, **calls.result_fields(output, error))
     except DeskError:
-        logger.exception("The result of request %s could not be reported.", outcome.request_id)
+        logger.exception(
+            "The result of request %s could not be reported.", outcome.request_id
+        )
         return False
     return True
 
 
-async def areport(desk: AnyDesk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> bool:
+async def areport(
+    desk: AnyDesk,
+    outcome: Outcome,
+    *,
+    output: Any = None,
+    error: BaseException | None = None,
+) -> bool:
     """Like `report`, without blocking the event loop."""
     if not isinstance(desk, AsyncDesk):
-        return await asyncio.to_thread(report, desk, outcome, output=output, error=error)
+        return await asyncio.to_thread(
+            report, desk, outcome, output=output, error=error
+        )
     try:
         await desk.report(outcome, **calls.result_fields(output, error))
     except DeskError:
-        logger.exception("The result of request %s could not be reported.", outcome.request_id)
+        logger.exception(
+            "The result of request %s could not be reported.", outcome.request_id
+        )
         return False
     return True
 
 
-def ended(desk: Desk, ruling: Ruling, *, output: Any = None, error: BaseException | None = None) -> None:
-    """Report what a call did that was claimed, and complete its lease. Without a report, the lease expires: no one knows then."""
+def ended(
+    desk: Desk,
+    ruling: Ruling,
+    *,
+    output: Any = None,
+    error: BaseException | None = None,
+) -> None:
+    """Report the result of a claimed call, and complete its lease. Without a report, the lease expires: the result is unknown."""
     if ruling.lease:
         ruling.lease.stop()
     if report(desk, ruling.outcome, output=output, error=error) and ruling.lease:
@@ -77,8 +109,14 @@ def ended(desk: Desk, ruling: Ruling, *, output: Any = None, error: BaseExceptio
             desk._run(complete(desk.patience, ruling.lease.resume))
 
 
-async def aended(desk: AnyDesk, ruling: Ruling, *, output: Any = None, error: BaseException | None = None) -> None:
-    """Like `ended`, without blocking the event loop, and only for a moment if the run was stopped."""
+async def aended(
+    desk: AnyDesk,
+    ruling: Ruling,
+    *,
+    output: Any = None,
+    error: BaseException | None = None,
+) -> None:
+    """Like `ended`, without blocking the event loop, and only briefly if the run was stopped."""
     if ruling.lease:
         ruling.lease.stop()
     stopped = error is not None and not isinstance(error, Exception)
@@ -86,21 +124,26 @@ async def aended(desk: AnyDesk, ruling: Ruling, *, output: Any = None, error: Ba
         async with asyncio.timeout(STOPPING if stopped else None):
             if isinstance(desk, Desk):
                 await asyncio.to_thread(ended, desk, ruling, output=output, error=error)
-            elif await areport(desk, ruling.outcome, output=output, error=error) and ruling.lease:
+            elif (
+                await areport(desk, ruling.outcome, output=output, error=error)
+                and ruling.lease
+            ):
                 await desk._run(complete(desk.patience, ruling.lease.resume))
 
 
 @contextlib.contextmanager
 def _logged(ruling: Ruling) -> Iterator[None]:
-    """Log what went wrong after a call: the agent has to know its result."""
+    """Log errors after a call instead of raising them: the agent still needs the result."""
     try:
         yield
     except (DeskError, TimeoutError):
-        logger.exception("The lease of request %s could not be completed.", ruling.outcome.request_id)
+        logger.exception(
+            "The lease of request %s could not be completed.", ruling.outcome.request_id
+        )
 
 
 def release(desk: Desk, ruling: Ruling) -> None:
-    """Give a call back that was claimed and did not run, so that it can be claimed at once."""
+    """Release a claimed call that did not run, so that it can be claimed at once."""
     if ruling.lease:
         ruling.lease.stop()
         desk._run(give_back(ruling.lease.resume.taken, NOT_RUN))
@@ -115,10 +158,12 @@ async def arelease(desk: AnyDesk, ruling: Ruling) -> None:
         await desk._run(give_back(ruling.lease.resume.taken, NOT_RUN))
 
 
-def run(desk: Desk, ruling: Ruling, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
-    """Run a call that was claimed, report what it does and return it; return what was reported instead if the call has run.
+def run(
+    desk: Desk, ruling: Ruling, act: Callable[..., Any], /, *values: Any, **named: Any
+) -> Any:
+    """Run a claimed call, report its result and return it; if the call has run before, return the reported result.
 
-    Raise NotApproved (Halted if the run has to stop), HasFailed, and what the call raises.
+    Raise NotApproved (Halted if the run has to stop), HasFailed, and the call's own errors.
     """
     if not ruling.runs:
         return _known_output(ruling)
@@ -131,7 +176,14 @@ def run(desk: Desk, ruling: Ruling, act: Callable[..., Any], /, *values: Any, **
     return output
 
 
-async def arun(desk: AnyDesk, ruling: Ruling, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
+async def arun(
+    desk: AnyDesk,
+    ruling: Ruling,
+    act: Callable[..., Any],
+    /,
+    *values: Any,
+    **named: Any,
+) -> Any:
     """Like `run`, without blocking the event loop for the report; the call may be a coroutine function."""
     if not ruling.runs:
         return _known_output(ruling)
@@ -148,7 +200,9 @@ async def arun(desk: AnyDesk, ruling: Ruling, act: Callable[..., Any], /, *value
 def _whole(output: Any) -> Any:
     """Return the output of a call, or raise TypeError for a generator, which would run after its result was reported."""
     if inspect.isgenerator(output) or inspect.isasyncgen(output):
-        raise TypeError("An approved call may not return a generator, which runs later. Return a list.")
+        raise TypeError(
+            "An approved call may not return a generator, which runs later. Return a list."
+        )
     return output
 
 

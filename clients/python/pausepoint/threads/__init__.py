@@ -1,7 +1,13 @@
-"""Stored threads of LangGraph: asks what they wait for, and resumes each pause in one process only."""
+"""Stored LangGraph threads: ask their pending questions, and resume each pause in one process only."""
 
 from pausepoint.threads.resuming import aresume_from_desk, resume_from_desk
 from pausepoint.threads.steps import CannotGoOn, RanRejected
 from pausepoint.threads.tool_guard import Blocked
 
-__all__ = ["Blocked", "CannotGoOn", "RanRejected", "aresume_from_desk", "resume_from_desk"]
+__all__ = [
+    "Blocked",
+    "CannotGoOn",
+    "RanRejected",
+    "aresume_from_desk",
+    "resume_from_desk",
+]

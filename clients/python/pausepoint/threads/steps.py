@@ -1,4 +1,4 @@
-"""One pause of a stored LangGraph thread: what people are asked, and what the graph is given for their decisions."""
+"""One pause of a stored LangGraph thread: its questions to people, and the graph's values for their decisions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from pausepoint.desk import DeskError, Outcome, Resume
 from pausepoint.interrupts import Pause, Question, pause_of
 from pausepoint.threads.tool_guard import DecidedCall, ToolGuard, result_of
 
-#: The node that LangGraph takes for a copy of the last checkpoint: the thread pauses again, and asks under other ids.
+#: The node that marks a copy of the last checkpoint for LangGraph: the thread pauses again, with new interrupt ids.
 COPY = "__copy__"
-#: What people read of an error, and how many characters of it.
+#: The message to people about an error, and the maximum length of the error in it.
 FAILED = "An earlier attempt to go on after this was decided ended in an error, and may have run in part: `{error}`"
 MAX_FAILURE = 1000
 
 
 class CannotGoOn(DeskError):
-    """The thread cannot go on without running something that people have not approved, or a second time."""
+    """The thread cannot continue without running something unapproved, or a second time."""
 
 
 class RanRejected(DeskError):
-    """A call that people have not approved has run: the graph runs it although it was told not to."""
+    """An unapproved call has run: the graph ran it although it was told not to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """What is done with the graph next: first its state is updated, if that has to be, and then it is invoked."""
+    """The next action on the graph: an update of its state, if needed, and then its invocation."""
 
     command: Any
     #: The values and the node of an update of the state.
@@ -45,9 +45,9 @@ class Step:
     pauses: Sequence[Pause]
     #: The ids of the model's calls, in the order of the questions; empty where there is none.
     call_ids: Sequence[str]
-    #: The node that has paused, if it is one: what follows from a decision about a call follows it.
+    #: The node that has paused, if it is only one: the graph continues after it.
     node: str
-    #: The error in which an earlier attempt to go on ended.
+    #: The error in which an earlier attempt to continue ended.
     error: str
 
     @classmethod
@@ -55,7 +55,9 @@ class Step:
         """Return the last pause, newest state first; None if there is none."""
         thread = str(config["configurable"]["thread_id"])
         states = list(history)
-        place = next((place for place, each in enumerate(states) if each.interrupts), None)
+        place = next(
+            (place for place, each in enumerate(states) if each.interrupts), None
+        )
         if place is None:
             return None
         state, earlier = states[place], states[place + 1 : place + 2]
@@ -63,23 +65,30 @@ class Step:
         nodes = {task.name for task in state.tasks if task.interrupts}
         questions = [question for pause in pauses for question in pause.questions]
         error = _error_of(earlier[0], nodes) if earlier and is_copy(state) else ""
-        return cls(pauses, _call_ids(state, questions), nodes.pop() if len(nodes) == 1 else "", error)
+        return cls(
+            pauses,
+            _call_ids(state, questions),
+            nodes.pop() if len(nodes) == 1 else "",
+            error,
+        )
 
     @property
     def questions(self) -> list[Question]:
         return [question for pause in self.pauses for question in pause.questions]
 
     def fields(self, question: Question, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a request; one that is asked anew says why."""
+        """Return the fields of a request; if it is asked again, they include the reason."""
         fields: dict[str, Any] = {**question.fields, **asked}
         if self.error:
             error = shortened(self.error, MAX_FAILURE).replace("`", "'")
-            message = "\n\n".join(filter(None, (FAILED.format(error=error), fields.get("message"))))
+            message = "\n\n".join(
+                filter(None, (FAILED.format(error=error), fields.get("message")))
+            )
             fields["message"] = shortened(message, MAX_MESSAGE)
         return fields
 
     def guard(self, resume: Resume) -> ToolGuard:
-        """Return what keeps the tools from running against the decisions."""
+        """Return a guard that keeps tools from running against the decisions."""
         return ToolGuard(
             [
                 DecidedCall(question.name, question.args or {}, call_id, outcome)
@@ -89,15 +98,22 @@ class Step:
         )
 
     def advance(self, state: Any, resume: Resume, guard: ToolGuard) -> Advance | None:
-        """Return how the graph goes on from its present state; None if this pause is over. Raise CannotGoOn."""
+        """Return how the graph continues from its present state; None if this pause is over. Raise CannotGoOn."""
         waiting = {interrupt.id for interrupt in state.interrupts}
         mine = [pause for pause in self.pauses if pause.id in waiting]
         if mine and _is_stuck(state):
             return self._past_error(state, guard)
         if mine:
             outcomes = iter(resume.outcomes.values())
-            decided = {pause.id: [next(outcomes) for _ in pause.questions] for pause in self.pauses}
-            return Advance(Command(resume={pause.id: pause.value(decided[pause.id]) for pause in mine}))
+            decided = {
+                pause.id: [next(outcomes) for _ in pause.questions]
+                for pause in self.pauses
+            }
+            return Advance(
+                Command(
+                    resume={pause.id: pause.value(decided[pause.id]) for pause in mine}
+                )
+            )
         if not was_cut_off(state):
             return None
         if messages := self._settled(state, guard):
@@ -105,18 +121,25 @@ class Step:
         return Advance(None)
 
     def takes_over(self, state: Any, guard: ToolGuard) -> bool:
-        """Return whether a node that only asks has ended in an error although all that it asks about is decided: what people have
-        decided is known without it.
+        """Return whether a node that only asks has ended in an error although all its questions are decided: the decisions can
+        then be used without it.
         """
         wanted = {call["id"] for call in last_calls(state)[0]}
         ids = {call.call_id for call in guard.decided}
-        return bool(_is_stuck(state) and self.node and len(ids) == len(self.questions) and ids <= wanted)
+        return bool(
+            _is_stuck(state)
+            and self.node
+            and len(ids) == len(self.questions)
+            and ids <= wanted
+        )
 
     def _past_error(self, state: Any, guard: ToolGuard) -> Advance:
-        """Return how a thread goes on whose node ended in an error: LangGraph gives it the same answers for ever."""
+        """Return how a thread continues whose node ended in an error: LangGraph would give it the same answers for ever."""
         if self.takes_over(state, guard):
             return Advance(None, ({"messages": self._settled(state, guard)}, self.node))
-        if refused := sorted({call.name for call in guard.decided if not call.outcome.approved}):
+        if refused := sorted(
+            {call.name for call in guard.decided if not call.outcome.approved}
+        ):
             raise CannotGoOn(
                 f"A node has ended in an error after people have refused calls of {', '.join(map(repr, refused))}. If it asked "
                 "anew, they could run unasked. Write their messages with update_state."
@@ -125,22 +148,30 @@ class Step:
         return Advance(None, (None, COPY))
 
     def _settled(self, state: Any, guard: ToolGuard) -> list[Any]:
-        """Return the messages of the calls that have an end although their tools must not run now; with those of the calls
-        beside them that have run, which an update of the state would lose.
+        """Return the messages of calls that are settled without running their tools now, and of neighboring calls that have run,
+        which an update of the state would otherwise lose.
         """
         last, answered = last_calls(state)
         wanted = [call["id"] for call in last]
         ended = [
-            ToolMessage(refusal, tool_call_id=call.call_id, name=call.name, status="error")
+            ToolMessage(
+                refusal, tool_call_id=call.call_id, name=call.name, status="error"
+            )
             for call in guard.decided
-            if call.call_id in wanted and call.call_id not in answered and (refusal := call.refusal(call.args))
+            if call.call_id in wanted
+            and call.call_id not in answered
+            and (refusal := call.refusal(call.args))
         ]
         if ended and not self.node:
-            raise CannotGoOn("Several nodes have paused, so no one knows which of them goes on without its tools.")
+            raise CannotGoOn(
+                "Several nodes have paused, so no one knows which of them goes on without its tools."
+            )
         return [*answered.values(), *ended] if ended else []
 
-    def results(self, state: Any, guard: ToolGuard) -> Iterator[tuple[Outcome, dict[str, Any]]]:
-        """Return what approved calls have done: as their tools ended, or as the thread says it."""
+    def results(
+        self, state: Any, guard: ToolGuard
+    ) -> Iterator[tuple[Outcome, dict[str, Any]]]:
+        """Yield the results of approved calls, from their tools or from the thread."""
         _, answered = last_calls(state, everywhere=True)
         for call in guard.decided:
             if not call.outcome.approved or call.outcome.result is not None:
@@ -153,26 +184,46 @@ class Step:
     def failures(
         self, state: Any, resume: Resume, guard: ToolGuard, error: BaseException
     ) -> Iterator[tuple[Outcome, dict[str, Any]]]:
-        """Return what approved calls have done in a run that ended in an error, and the nodes that did more than ask."""
+        """Yield the results of approved calls in a run that ended in an error, and of nodes that did more than ask."""
         for call in guard.decided:
-            if call.outcome.approved and call.outcome.result is None and (result := call.stopped()):
+            if (
+                call.outcome.approved
+                and call.outcome.result is None
+                and (result := call.stopped())
+            ):
                 yield call.outcome, result
-        failed = {interrupt.id for task in state.tasks if task.error for interrupt in task.interrupts}
+        failed = {
+            interrupt.id
+            for task in state.tasks
+            if task.error
+            for interrupt in task.interrupts
+        }
         outcomes = iter(resume.outcomes.values())
         for pause in self.pauses:
             for question in pause.questions:
                 outcome = next(outcomes)
-                if pause.id in failed and not question.name and outcome.approved and outcome.result is None:
+                if (
+                    pause.id in failed
+                    and not question.name
+                    and outcome.approved
+                    and outcome.result is None
+                ):
                     yield outcome, {"error": error}
 
     def check(self, state: Any, guard: ToolGuard) -> None:
-        """Raise RanRejected if a call that was not approved has a result that says that it ran."""
+        """Raise RanRejected if an unapproved call has a result that shows that it ran."""
         _, answered = last_calls(state, everywhere=True)
         for call in guard.decided:
             message = answered.get(call.call_id)
-            if message is None or call.outcome.approved or call.outcome.answer is not None:
+            if (
+                message is None
+                or call.outcome.approved
+                or call.outcome.answer is not None
+            ):
                 continue
-            if getattr(message, "status", "") != "error" and call.refusal({}) not in str(message.text):
+            if getattr(message, "status", "") != "error" and call.refusal(
+                {}
+            ) not in str(message.text):
                 raise RanRejected(
                     f"The call of {call.name!r} has run although request {call.outcome.request_id} is {call.outcome.status}: the "
                     "graph did not take the decision. Find out what the call has done."
@@ -183,21 +234,27 @@ class Step:
 
 
 def was_cut_off(state: Any) -> bool:
-    """Return whether a thread is between two steps, so that someone runs it now, or died while they did."""
+    """Return whether a thread is between two steps: someone is running it now, or died while doing so."""
     return bool(state.next) and not state.interrupts
 
 
 def check_not_repeated(checkpoints: Iterable[Any]) -> None:
-    """Raise CannotGoOn if a task pauses again after people have approved something in it: it begins anew for each answer, so what
-    was approved has perhaps run, and would run again with the next answer.
+    """Raise CannotGoOn if a task pauses again after an approval in it: it starts over for each answer, so the approved action
+    may have run, and would run again with the next answer.
     """
     for checkpoint in checkpoints:
         of_tasks: dict[str, dict[str, Any]] = {}
-        for task_id, channel, value in getattr(checkpoint, "pending_writes", None) or ():
+        for task_id, channel, value in (
+            getattr(checkpoint, "pending_writes", None) or ()
+        ):
             of_tasks.setdefault(task_id, {})[channel] = value
         for writes in of_tasks.values():
             answers = writes.get("__resume__", [])
-            if "__interrupt__" in writes and "__error__" not in writes and any(map(_is_approval, answers)):
+            if (
+                "__interrupt__" in writes
+                and "__error__" not in writes
+                and any(map(_is_approval, answers))
+            ):
                 raise CannotGoOn(
                     "A node of the thread has paused again after people have approved something in it. It begins anew with each "
                     "answer, so what was approved would run twice. Let each call be a task of its own, such as by Send, with one "
@@ -206,7 +263,7 @@ def check_not_repeated(checkpoints: Iterable[Any]) -> None:
 
 
 def inner_configs(state: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the configurations by which the checkpoint of a thread and those of its subgraphs are found."""
+    """Yield the configurations that find the checkpoints of a thread and of its subgraphs."""
     yield state.config
     for task in state.tasks:
         if isinstance(task.state, Mapping):
@@ -218,7 +275,10 @@ def _is_approval(value: Any) -> bool:
     each = value if isinstance(value, list) else [value]
     return any(
         isinstance(item, Mapping)
-        and (item.get("status") == "approved" or item.get("type") in {"approve", "edit", "accept"})
+        and (
+            item.get("status") == "approved"
+            or item.get("type") in {"approve", "edit", "accept"}
+        )
         for item in each
     )
 
@@ -228,7 +288,13 @@ def _is_stuck(state: Any) -> bool:
 
 
 def _check_can_be_asked_anew(state: Any) -> None:
-    ended = sorted({task.name for task in state.tasks if task.result is not None and not task.error})
+    ended = sorted(
+        {
+            task.name
+            for task in state.tasks
+            if task.result is not None and not task.error
+        }
+    )
     if ended:
         raise CannotGoOn(
             f"A node has ended in an error, and people cannot be asked anew: {', '.join(map(repr, ended))} has run beside it and "
@@ -237,37 +303,54 @@ def _check_can_be_asked_anew(state: Any) -> None:
 
 
 def is_copy(state: Any) -> bool:
-    """Return whether a thread asks anew; the state before it says why."""
+    """Return whether a thread asks again; the preceding state has the reason."""
     return (state.metadata or {}).get("source") == "fork"
 
 
 def _error_of(state: Any, nodes: set[str]) -> str:
-    return next((str(task.error) for task in state.tasks if task.error and task.name in nodes), "")
+    return next(
+        (str(task.error) for task in state.tasks if task.error and task.name in nodes),
+        "",
+    )
 
 
 def _call_ids(state: Any, questions: Sequence[Question]) -> list[str]:
-    """Return the ids of the calls that are asked about: a batched request does not name them."""
+    """Return the ids of the calls in question: a batched request does not name them."""
     left, ids = last_calls(state)[0], []
     for question in questions:
         wanted = question.name, question.args
-        same = next((call for call in left if question.name and (call["name"], call["args"]) == wanted), None)
+        same = next(
+            (
+                call
+                for call in left
+                if question.name and (call["name"], call["args"]) == wanted
+            ),
+            None,
+        )
         if same is not None:
             left.remove(same)
         ids.append(question.call_id or (str(same["id"]) if same is not None else ""))
     return ids
 
 
-def last_calls(state: Any, *, everywhere: bool = False) -> tuple[list[Any], dict[str, Any]]:
-    """Return the last calls that the model has made, and the messages of tools by the id of their call: those after it, or
-    `everywhere`.
-    """
+def last_calls(
+    state: Any, *, everywhere: bool = False
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the model's last calls, and the messages of tools by the id of their call: only later ones, or `everywhere`."""
     messages = _messages(state)
     place = next(
-        (place for place in reversed(range(len(messages))) if getattr(messages[place], "tool_calls", None)), -1
+        (
+            place
+            for place in reversed(range(len(messages)))
+            if getattr(messages[place], "tool_calls", None)
+        ),
+        -1,
     )
     last = list(messages[place].tool_calls) if place >= 0 else []
     after = messages if everywhere else messages[place + 1 :]
-    return last, {each.tool_call_id: each for each in after if getattr(each, "tool_call_id", None)}
+    return last, {
+        each.tool_call_id: each for each in after if getattr(each, "tool_call_id", None)
+    }
 
 
 def _messages(state: Any) -> list[Any]:

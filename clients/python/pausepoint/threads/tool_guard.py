@@ -1,7 +1,7 @@
-"""Watches the tools of a graph while a stored thread is resumed: what people have not approved does not run.
+"""Watch the tools of a graph while a stored thread is resumed, so that unapproved calls do not run.
 
-The answers of people pass through the graph, and a graph may drop them: a middleware whose condition has become false asks no
-more, and its call runs, rejected or not. So each tool that starts is compared with what was decided about its call.
+People's answers pass through the graph, and a graph may drop them: a middleware whose condition has become false no longer asks,
+and its call runs, even if rejected. So each starting tool is compared with the decision about its call.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from pausepoint.desk import DeskError, Outcome
 
 
 class Blocked(DeskError):
-    """A tool was about to run against what people have decided. It did not."""
+    """A tool was about to run against people's decision. It did not."""
 
 
 @dataclass(slots=True)
 class DecidedCall:
-    """A call of the model that people have decided about. `call_id` is empty where the thread does not show it."""
+    """A call of the model with its decision. `call_id` is empty where the thread does not show it."""
 
     name: str
     args: Mapping[str, Any]
     call_id: str
     outcome: Outcome
-    #: What it did in this process: its result as keywords of a report, and whether it began.
+    #: Its result in this process, as keywords of a report, and whether it began.
     result: dict[str, Any] | None = None
     began: bool = False
 
@@ -46,25 +46,29 @@ class DecidedCall:
         if not self.outcome.approved:
             return calls.refusal(self.outcome)
         approved = self.outcome.input or {}
-        if self.outcome.edited and not calls.same_input(args, approved) and calls.same_input(args, self.args):
+        if (
+            self.outcome.edited
+            and not calls.same_input(args, approved)
+            and calls.same_input(args, self.args)
+        ):
             return f"{calls.note(self.outcome)} It was not run. Make the call again with that input."
         return ""
 
     def stopped(self) -> dict[str, Any] | None:
-        """Return the result of a call whose run has ended in an error, None if it did not begin."""
+        """Return the result of a call whose run ended in an error, None if it did not begin."""
         return self.result or ({"error": RuntimeError(STOPPED)} if self.began else None)
 
 
 def _reported(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result as it is read again."""
+    """Return a result in the form in which it is read back."""
     fields = calls.result_fields(result.get("output"), result.get("error"))
     return {**fields, "state": "failed" if "error" in fields else "succeeded"}
 
 
 class ToolGuard(BaseCallbackHandler):
-    """Keeps tools from running against decisions, and notes what the others do, in whichever graph within the graph."""
+    """Keeps tools from running against decisions, and notes the results of the others, in the graph and all its subgraphs."""
 
-    #: An error of a handler stops the tool, in place of being logged; in the task of the tool, so that it comes before it.
+    #: An error of a handler stops the tool instead of being logged; it runs in the tool's own task, so that it comes first.
     raise_error = True
     run_inline = True
 
@@ -74,7 +78,7 @@ class ToolGuard(BaseCallbackHandler):
         self._lock = threading.Lock()
 
     def watching(self, config: Mapping[str, Any]) -> Any:
-        """Return a configuration with this handler beside those that it has."""
+        """Return a configuration with this handler added."""
         return merge_configs(config, {"callbacks": [self]})  # type: ignore[arg-type]
 
     def on_tool_start(
@@ -89,7 +93,9 @@ class ToolGuard(BaseCallbackHandler):
     ) -> None:
         args = inputs or {}
         with self._lock:
-            call = self._find(str((serialized or {}).get("name")), args, tool_call_id or "")
+            call = self._find(
+                str((serialized or {}).get("name")), args, tool_call_id or ""
+            )
             if call is None:
                 return
             if refusal := call.refusal(args):
@@ -111,21 +117,27 @@ class ToolGuard(BaseCallbackHandler):
         else:
             call.result = {"error": error}
 
-    def _find(self, name: str, args: Mapping[str, Any], call_id: str) -> DecidedCall | None:
-        """Return what was decided about a call: by its id, or by what it is if the thread does not show the id."""
-        known = next((each for each in self.decided if call_id and each.call_id == call_id), None)
+    def _find(
+        self, name: str, args: Mapping[str, Any], call_id: str
+    ) -> DecidedCall | None:
+        """Return the decision about a call: by id, or by content if the thread does not show the id."""
+        known = next(
+            (each for each in self.decided if call_id and each.call_id == call_id), None
+        )
         if known is not None:
             return known
         for each in self.decided:
             if each.call_id or each.began or each.name != name:
                 continue
-            if calls.same_input(args, each.args) or calls.same_input(args, each.outcome.input):
+            if calls.same_input(args, each.args) or calls.same_input(
+                args, each.outcome.input
+            ):
                 return each
         return None
 
 
 def result_of(message: Any) -> dict[str, Any]:
-    """Return what a tool has returned, as keywords of a report."""
+    """Return the result of a tool, as keywords of a report."""
     content = getattr(message, "content", None)
     if content is None:
         return {"output": message if isinstance(message, str) else str(message)}

@@ -1,4 +1,4 @@
-"""A delegate decides what the absent person may decide through scopes, while they are away, and it is said for whom."""
+"""During an absence, the delegate has the absent person's scopes, and their decisions name that person."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DECIDER = "decide_approvalrequest"
 
 @pytest.fixture
 def absent() -> User:
-    """Bob, who alone may decide refunds, up to 1000."""
+    """Bob, the only decider of refunds, up to 1000."""
     person, root = bob(), User.objects.create_superuser("root")
     make_scope(person, by=root, tools=["refund"], limit=1000)
     make_scope(make_person("frank", DECIDER), by=root, tools=["payroll"])
@@ -169,7 +169,7 @@ def test_no_one_decides_what_the_agent_of_the_absent_person_asks(absent):
     ("owner", "readers", "deciders"),
     [
         ("alice", {"alice"}, {"erin"}),
-        # Four eyes stay four: neither of the two decides for the other what an agent of theirs asks.
+        # Four eyes stay four: neither of the two decides for the other about requests of their own agents.
         ("erin", set(), set()),
         ("bob", set(), set()),
     ],
@@ -223,7 +223,7 @@ def test_without_absences_no_statement_is_added_and_with_one_a_decision_costs_fe
     cost()
     without = cost()
     away(bob_again(), erin)
-    # For whom, and their scopes: before and after the lock.
+    # The absent people and their scopes: before and after the lock.
     assert cost() - without <= 4
 
 

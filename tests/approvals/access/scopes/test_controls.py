@@ -1,4 +1,4 @@
-"""Confirm and four eyes: who decides the approvals of a tool, besides those with the right."""
+"""Confirm and four eyes: the controls of a tool limit its deciders further."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.administration.keys.actions import create_key
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.asking.answers import Answer

@@ -1,4 +1,4 @@
-"""What approver scopes cost an ask, in statements: none without scopes, one or two with them."""
+"""The cost of approver scopes for an ask, in statements: none without scopes, one or two with them."""
 
 from __future__ import annotations
 

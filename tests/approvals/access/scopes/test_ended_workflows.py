@@ -1,4 +1,4 @@
-"""The completed workflows of someone whom scopes limit: all of them, each once, on pages that cost alike."""
+"""The completed workflows of a person with scopes: all of them, each once, on pages of equal cost."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, Workflow
 from approvals.queries.lists import ended
 from approvals.queries.lists.ended import EndedCursor
-from approvals.queries.requests import WorkflowCursor
 from approvals.queries.workflow_list import ENDED, cursor_in, page_of_workflows
+from approvals.queries.workflows import WorkflowCursor
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
 from tests.support.desk.scopes import again, make_scope

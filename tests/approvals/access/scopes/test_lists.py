@@ -1,4 +1,4 @@
-"""The lists of people whom scopes limit: complete, in order, counted right, page by page."""
+"""The lists of people with scopes: complete, in order, counted right, page by page."""
 
 from __future__ import annotations
 

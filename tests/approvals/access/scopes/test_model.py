@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from approvals import queries
 from approvals.access import permissions
 from approvals.access.standing import standing_of, standings_of
-from approvals.actions.policy.scoping import compare_earlier_requests
+from approvals.actions.policy.scope_index import compare_earlier_requests
 from approvals.administration.scopes.actions import ScopeTerms, delete_scope, store_scope
 from approvals.models import Absence, ApprovalRequest
 from approvals.states import Door
@@ -31,12 +31,12 @@ RANK = {"see": 0, "answer": 1, "decide": 2}
 
 @dataclass
 class Model:
-    """What anyone sees and decides: the whole of the rules, without a database."""
+    """Everyone's rights to see and decide: all of the rules, without a database."""
 
     rights: dict[str, set[str]]
     members: set[str] = field(default_factory=set)
     scopes: dict[int, tuple[str, str, float | None, set[str], bool]] = field(default_factory=dict)
-    #: Who decides for whom is away.
+    #: The absent people of each delegate.
     away: dict[str, str] = field(default_factory=dict)
 
     def allowed(self, who: str, tool: str, amount: float | None, owner: str) -> tuple[bool, bool]:
@@ -68,7 +68,7 @@ class Model:
 
 
 class Scopes(RuleBasedStateMachine):
-    """After each step, the product allows what the model allows."""
+    """After each step, the product allows the same as the model."""
 
     def __init__(self) -> None:
         super().__init__()

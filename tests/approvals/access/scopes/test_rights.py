@@ -1,19 +1,20 @@
-"""What scopes leave of the rights of each role."""
+"""The rights of each role under scopes."""
 
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 
 from approvals import actions, queries
 from approvals.access import permissions
 from approvals.access.standing import standing_of, standings_of
-from approvals.actions.policy.scoping import compare_earlier_requests
+from approvals.actions.policy.scope_index import compare_earlier_requests
 from approvals.administration.scopes.actions import ScopeTerms, delete_scope, store_scope, terms_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import CannotBeAssigned, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.states import Door, Kind, Verdict
+from tests.support.desk.away import away
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.desk.scopes import again, make_scope, people_allowed, people_found
 from tests.support.people import alice, bob, carol, make_person
@@ -232,3 +233,67 @@ def test_who_decides_does_not_change_what_they_may_decide(admin):
     with pytest.raises(NotAllowed):
         delete_scope(scope.pk, by=both, via=Door.DASHBOARD)
     delete_scope(scope.pk, by=admin, via=Door.DASHBOARD)
+
+
+def desk(admin: User) -> dict[str, User]:
+    """People of each kind, of whom some stand in for others once those are away."""
+    names = ("erin", "dora", "owen", "gone")
+    people = {"root": admin, "alice": alice(), "bob": bob(), "carol": carol(), "mallory": make_person("mallory")}
+    team = Group.objects.create(name="payments")
+    team.permissions.add(Permission.objects.get(codename="decide_approvalrequest"))
+    people |= {name: make_person(name, "decide_approvalrequest") for name in names}
+    people["frank"] = make_person("frank", "decide_approvalrequest", "ignore_scopes")
+    people["hal"] = make_person("hal")
+    people["hal"].groups.add(team)
+    User.objects.filter(username="gone").update(is_active=False)
+    return people
+
+
+def limit(people: dict[str, User]) -> None:
+    """Let scopes leave refunds to Erin, smaller ones to Bob and to the team of Hal, and to be seen by Owen and Carol.
+
+    They name Mallory too, who has no right that they could leave.
+    """
+    root, team = people["root"], Group.objects.get(name="payments")
+    make_scope(people["erin"], people["mallory"], by=root, tools=["refund"])
+    make_scope(people["bob"], team, by=root, tools=["refund"], limit=100)
+    make_scope(people["owen"], people["carol"], by=root, may="see", tools=["refund"])
+
+
+def leave(people: dict[str, User]) -> None:
+    limit(people)
+    for absent, delegate in (("bob", "dora"), ("hal", "erin"), ("owen", "mallory"), ("carol", "owen")):
+        away(people[absent], people[delegate])
+
+
+@pytest.mark.parametrize("happens", [lambda people: None, limit, leave], ids=["no scopes", "scopes", "absences"])
+def test_the_database_finds_for_every_request_the_same_people_as_their_rights(admin, happens):
+    people = desk(admin)
+    asked = [make_request(people["alice"], tool_name=name) for name in ("refund", "wire")]
+    happens(people)
+    # Scopes were compared with them meanwhile.
+    refund, other = map(stored, asked)
+    people = {name: again(person) for name, person in people.items()}
+    standings = {name: standing_of(person) for name, person in people.items()}
+    for request, control, kind, amount, by, to in [
+        (refund, "", Kind.APPROVAL, None, "alice", None),
+        (refund, "", Kind.APPROVAL, 100.0, "alice", "mallory"),
+        (refund, "", Kind.APPROVAL, -101.0, "bob", "gone"),
+        (refund, "", Kind.APPROVAL, 50.0, "dora", None),
+        (refund, "", Kind.RECOVERY, 50.0, "hal", None),
+        (refund, "confirm", Kind.APPROVAL, -500.0, "dora", None),
+        (refund, "confirm", Kind.RECOVERY, 50.0, "alice", None),
+        (refund, "four_eyes", Kind.APPROVAL, 50.0, "bob", None),
+        (refund, "four_eyes", Kind.APPROVAL, 50.0, "root", "mallory"),
+        (other, "four_eyes", Kind.RECOVERY, None, "frank", None),
+        (other, "confirm", Kind.APPROVAL, 50.0, "gone", None),
+    ]:
+        request.control, request.kind, request.amount = control, kind, amount
+        request.requested_by = request.workflow.owner = people[by]
+        request.assigned_to = people[to] if to else None
+        sees = {name for name, standing in standings.items() if permissions.may_see(standing, request)}
+        decides = {name for name, standing in standings.items() if permissions.may_decide(standing, request)}
+        alone = {name for name in decides if permissions.decides_for(standings[name], request) is None}
+        in_own_right = permissions.deciders_of(request, in_own_right=True)
+        assert people_found(request) == (sees, decides)
+        assert {person.username for person in in_own_right} == alone

@@ -1,4 +1,4 @@
-"""The sections of the Inbox of people whom scopes limit: what whoever sees all has in them, without what is not theirs to see."""
+"""The Inbox of people with scopes: the sections of a person without scopes, less the requests outside the scopes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest
 from approvals.queries.filters import Filters
-from approvals.queries.policy import visible
+from approvals.queries.policy.scopes import visible
 from approvals.queries.request_list import PAGE
 from approvals.queries.sections import EXPIRING, MINE, RECENT, RECENT_SHOWN, SECTIONS, WAITING, section_of, sections_of
 from approvals.queries.workflow_list import SUSPENDED, page_of_workflows

@@ -1,4 +1,4 @@
-"""Whom scopes limit, no page, mail or channel tells of what they leave out."""
+"""Nothing outside a person's scopes reaches them by page, mail or channel."""
 
 from __future__ import annotations
 

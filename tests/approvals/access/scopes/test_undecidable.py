@@ -1,4 +1,4 @@
-"""Whoever asks is told at once if no one may decide the request, or is refused if the installation says so."""
+"""If no one may decide a request, its requester is told at once, or refused if so configured."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FOUR_EYES = {
 
 
 def a_scope_elsewhere(decider: User) -> User:
-    """Let the decider decide nothing but another tool; the superuser who did it."""
+    """Limit the decider to another tool; return the superuser who did it."""
     root = User.objects.create_superuser("root")
     make_scope(decider, by=root, tools=["payroll"])
     return root

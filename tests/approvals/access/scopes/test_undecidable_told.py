@@ -41,14 +41,14 @@ def root(settings) -> User:
 
 @pytest.fixture
 def decider(root) -> User:
-    """The only one who decides; scopes let them decide the tool `payroll` alone."""
+    """The only decider, limited by scopes to the tool `payroll`."""
     person = bob()
     make_scope(person, by=root, tools=["payroll"])
     return person
 
 
 def check() -> int:
-    """Check what waits, as the sweep does; returns how often administrators were told until now."""
+    """Check the pending requests, like the sweep; return how often administrators have been told."""
     undecidable.check_waiting_requests()
     return AuditEntry.objects.filter(event=TOLD).count()
 
@@ -182,7 +182,7 @@ def test_a_check_goes_on_where_it_was_and_a_later_change_begins_anew(root, monke
     assert (reread.checked_created_at, reread.checked_id) == (batch[1].created_at, batch[1].pk)
     assert len(undecidable._after(reread.checked_created_at, reread.checked_id)) == 2
     undecidable.ask_for_check()
-    # What was under way knows nothing of the change.
+    # Transactions under way don't see the change.
     undecidable._mark(reread, [])
     assert (check(), undecidable.due_checks().exists()) == (5, False)
     walk = ScopeWalk.objects.get()

@@ -1,4 +1,4 @@
-"""Whoever sees a request and may not decide it is told why: on its page, over REST, and among many at once."""
+"""People who may see a request but not decide it learn the reason: on its page, over REST, and in bulk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from django.test import Client
 from approvals.access.standing import standing_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApprovalRequest
-from approvals.pages.bulk import Order, plan
+from approvals.pages.bulk import plan
+from approvals.pages.bulk_orders import BulkDecision
 from approvals.queries.policy.why_not import why_not
 from approvals.states import Kind, Verdict
 from tests.support.desk.requests import decide, make_request, stored
@@ -99,7 +100,7 @@ def test_the_page_the_api_and_many_at_once_say_why(admin, decider):
     assert (pressed.status_code, ABOVE in pressed.content.decode()) == (403, True)
     answer = Machine(decider).decide({"id": str(request.pk)}, "approve")
     assert (answer.refusal, answer.body["detail"]) == ((403, "not_allowed"), ABOVE)
-    [step] = plan(standing_of(again(decider)), Order({request.pk: request.input_digest}, Verdict.APPROVE, ""))
+    [step] = plan(standing_of(again(decider)), BulkDecision({request.pk: request.input_digest}, Verdict.APPROVE, ""))
     assert (step.code, step.message) == ("not_allowed", ABOVE)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of an ask agrees with a small model in words, for every combination of facts. Nothing is read or written."""
+"""The outcome of an ask agrees with a small model in words, for every combination of facts. Without a database."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID, uuid4
 
+import pytest
 from django.contrib.auth.models import User
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from approvals.actions.asks.facts import AskFacts, Draft
-from approvals.actions.asks.outcome import Refused, outcome_of
-from approvals.actions.policy.asks import Granted, PolicyFacts, Ruled
-from approvals.actions.policy.scoping import NOWHERE
-from approvals.asking.answers import ABSENT
+from approvals.actions.asks.facts import AskFacts, RequestDraft
+from approvals.actions.asks.outcome import AskRefused, outcome_of
+from approvals.actions.policy.asks import AskedUnderRules, AskingRules, AskPolicyFacts, Granted, Ruled, answer_of
+from approvals.actions.policy.scope_index import NOWHERE
+from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import URGENCY, Ask
 from approvals.asking.attachments import NewFile
 from approvals.asking.origins import Identity
@@ -23,10 +24,9 @@ from approvals.models import Grant, Workflow
 from approvals.models.attachments import AttachedFile
 from approvals.policy.asks import Asking, AtDeadline, Deadline
 from approvals.policy.match import Match
-from approvals.policy.rules import Policy, Rule, Then, Verdict, Why
-from approvals.policy.terms import Group, Stage, Terms
-from approvals.queries.policy.repeats import Rejection
-from approvals.queries.preferences import AskingRules
+from approvals.policy.rules import AskedBecause, Policy, PolicyVerdict, Rule, Then
+from approvals.policy.terms import Stage, Terms, VoterGroup
+from approvals.queries.policy.rules.repeats import Rejection
 from approvals.states import Control, Kind, Priority
 from approvals.states import Verdict as Decided
 
@@ -36,7 +36,7 @@ EARLIER = Rejection(UUID(int=7), "bob", NOW - timedelta(days=1), "Too much.")
 FILE = NewFile(
     known=AttachedFile(id=str(uuid4()), name="a.txt", media_type="text/plain", size=1, sha256="0"), content=b"a"
 )
-VOTES = Terms(stages=(Stage(groups=(Group(votes=2),)),))
+VOTES = Terms(stages=(Stage(groups=(VoterGroup(votes=2),)),))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,22 +51,22 @@ class Case:
     files: bool
     #: Seconds from now until the deadline that the client set; None without one.
     deadline: int | None
-    #: What the first rule that matches says, "" if none does; and how it asks.
+    #: The effect of the first rule that matches, "" if none does; and its terms.
     then: str
-    why: Why | None
+    why: AskedBecause | None
     votes: bool
     raises: str
     rule_deadline: int | None
     at_deadline: AtDeadline
     default: bool
-    #: Who decides, as the settings of the tool say; and whether the rules want someone else than who runs the agent.
+    #: The deciders by the settings of the tool; and whether the rules exclude the person who runs the agent.
     control: str
     four_eyes: bool
     repeats_rejections: bool
     rejected_before: bool
     asks_always: bool
     has_grants: bool
-    #: The people who gave the grants that cover the call, in order; and who of them may decide it, None if nothing limits that.
+    #: The givers of the grants that cover the call, in order; and those of them who may decide it, None if nothing limits that.
     givers: list[int]
     deciders: set[int] | None
 
@@ -89,7 +89,7 @@ def case_of(seed: int) -> Case:
         files=choose.random() < 0.25,
         deadline=choose.choice([None, None, None, -1, 0, 30, 90]),
         then=choose.choice(["", "", "ask", "ask", "ask", "allow", "deny"]),
-        why=choose.choice([None, None, None, None, *Why]),
+        why=choose.choice([None, None, None, None, *AskedBecause]),
         votes=rarely(),
         raises=choose.choice(["", "", "", "high", "critical"]),
         rule_deadline=choose.choice([None, None, 60]),
@@ -110,7 +110,7 @@ CASES = st.integers(0, 2**32 - 1).map(case_of)
 
 
 def expected(case: Case) -> str:
-    """The model: what becomes of it, in words."""
+    """The model: the outcome, in words."""
     if case.ended:
         return "refused: workflow_ended"
     if not case.assignable:
@@ -156,7 +156,7 @@ def facts_of(case: Case) -> AskFacts:
         default_response="yes" if case.default else ABSENT,
         attachments=[FILE] if case.files else [],
     )
-    policy = PolicyFacts(
+    policy = AskPolicyFacts(
         ask=ask,
         at=NOW,
         settings=AskingRules(
@@ -169,7 +169,7 @@ def facts_of(case: Case) -> AskFacts:
         deciders=case.deciders,
     )
     asker = User(pk=1, username="alice")
-    draft = Draft(
+    draft = RequestDraft(
         identity=Identity(),
         ask=ask,
         assignee=None,
@@ -193,19 +193,19 @@ def facts_of(case: Case) -> AskFacts:
     )
 
 
-def verdict_of(case: Case) -> Verdict:
+def verdict_of(case: Case) -> PolicyVerdict:
     control = Control.FOUR_EYES if case.four_eyes else None
     if case.then == "":
-        return Verdict(control=control)
+        return PolicyVerdict(control=control)
     deadline = None if case.rule_deadline is None else Deadline(after=case.rule_deadline, then=case.at_deadline)
     asking = Asking(terms=VOTES if case.votes else Terms(), priority=case.raises, deadline=deadline)
     rule = Rule(name="Refunds", match=Match(), then=Then(case.then), ask=asking if case.then == "ask" else None)
-    return Verdict(then=Then(case.then), rule=rule, why=case.why if case.then == "ask" else None, control=control)
+    return PolicyVerdict(then=Then(case.then), rule=rule, why=case.why if case.then == "ask" else None, control=control)
 
 
 def in_words(facts: AskFacts) -> str:
     match outcome_of(facts):
-        case Refused(why=why):
+        case AskRefused(why=why):
             return f"refused: {why}"
         case Ruled(repeats=UUID()):
             return "rejected as before"
@@ -273,3 +273,32 @@ def test_what_is_rejected_as_before_is_on_the_terms_of_no_rule(case):
     as_before = in_words(facts) == "rejected as before"
     assert (terms.rule, terms.document) == ((None, None) if as_before else ("Refunds", VOTES.document()))
     assert terms.policy_version == 1
+
+
+def test_whose_call_a_rule_denies_is_told_its_message_or_else_its_name():
+    named = Rule(name="Refunds", match=Match(), then=Then.DENY)
+    rules = [named, replace(named, message="Ask finance.")]
+    answers = [answer_of(PolicyVerdict(then=Then.DENY, rule=rule)) for rule in rules]
+    comments = ["The rule “Refunds” of the policy denies this.", "Ask finance."]
+    assert answers == [Answer(Decided.REJECT, comment=comment) for comment in comments]
+
+
+@pytest.mark.parametrize(("comment", "told"), [("Too much.", ": Too much."), ("", ".")])
+def test_whose_call_is_rejected_as_before_is_told_who_rejected_it_when_and_why(comment, told):
+    case = replace(case_of(0), kind=Kind.APPROVAL, tool="refund", files=False, then="", asks_always=False)
+    case = replace(case, has_grants=False, repeats_rejections=True, rejected_before=True)
+    facts = facts_of(replace(case, ended=False, assignable=True))
+    facts = replace(facts, policy=replace(facts.policy, earlier=replace(EARLIER, comment=comment)))
+    said = f"bob rejected the same call on 2026-03-28T12:00:00.000000Z{told}"
+    assert outcome_of(facts) == Ruled(Answer(Decided.REJECT, comment=said), repeats=EARLIER.request_id)
+
+
+def test_the_record_keeps_why_people_are_asked_though_a_rule_says_something_else():
+    assert [AskedUnderRules(None).record, AskedUnderRules("files").record] == [{}, {"why_asked": "files"}]
+
+
+def test_the_names_of_the_rules_that_could_match_too_are_kept_with_it():
+    facts = facts_of(replace(case_of(0), kind=Kind.QUESTION, then="ask")).policy
+    rule = facts.verdict.rule
+    verdicts = [replace(facts.verdict, others=others) for others in ((), (rule, rule))]
+    assert [replace(facts, verdict=verdict).terms.other_rules for verdict in verdicts] == [None, ["Refunds"] * 2]

@@ -1,4 +1,4 @@
-"""Who approves with changes decides no more than the policy and the scopes leave to them for the changed input."""
+"""An approval with changes needs the rights that policy and scopes require for the changed input."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NEVER = {
 
 
 def edit(request: ApprovalRequest, by: User, value: dict) -> str:
-    """Approve with this input in place of the one that was asked; return how the request then stands."""
+    """Approve with this input in place of the requested one; return the state of the request."""
     answer = Answer(Verdict.EDIT, edited_input=value)
     shown = stored(request).voted_digest
     actions.decide(request.pk, answer, by=again(by), via=Door.DASHBOARD, shown_digest=shown)
@@ -97,7 +97,7 @@ def test_a_priority_that_advice_has_raised_leaves_the_rule_as_it_was():
 
 @pytest.fixture
 def local() -> User:
-    """Someone who decides only what is for Germany."""
+    """A decider of requests for Germany only."""
     decider = bob()
     make_scope(decider, by=User.objects.create_superuser("root"), input=[{"pointer": "/country", "equals": "DE"}])
     return decider

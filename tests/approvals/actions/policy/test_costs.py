@@ -1,4 +1,4 @@
-"""What asking costs while there are grants; a budget, on every database."""
+"""The cost of an ask while there are grants; a budget, on every database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from approvals.access.standing import standing_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApprovalRequest, Grant
-from approvals.queries.policy.grants import preview
+from approvals.queries.policy.grants.ledger import preview
 from approvals.states import Audience, Width
 from tests.approvals.actions.policy.granting import ask, give, in_an_hour, terms
 from tests.support.people import alice, bob

@@ -14,7 +14,7 @@ from approvals.administration.tools.actions import store_tool_settings
 from approvals.db.append_only import maintenance
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, AskAlways, AuditEntry, Grant
-from approvals.queries.policy.conditions import due_grants
+from approvals.queries.policy.grants.grant_sql import due_grants
 from approvals.states import Door, Width
 from tests.approvals.actions.policy.granting import ask, give, in_an_hour, terms
 from tests.support.people import alice, bob, carol, make_person, mallory

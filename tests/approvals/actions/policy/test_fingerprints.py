@@ -12,7 +12,7 @@ from approvals.access.standing import standing_of
 from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest, Grant, ToolSettings
 from approvals.policy.grants import GrantTerms
-from approvals.queries.policy.grants import preview
+from approvals.queries.policy.grants.ledger import preview
 from approvals.queries.precedents import precedents_of
 from approvals.states import Verdict, Width
 from tests.approvals.actions.policy.granting import REFUND, ask, give, terms

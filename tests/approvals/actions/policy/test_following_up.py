@@ -9,12 +9,12 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.core import mail
 
-from approvals.actions.policy import following_up
+from approvals.actions.policy.duty import reminders
 from approvals.background import sweep
 from approvals.db import due
 from approvals.models import ApprovalRequest, AuditEntry, FollowUp, OutboxEvent, TeamSettings
-from approvals.policy.terms import Group as Voters
-from approvals.policy.terms import Stage, Step, Terms
+from approvals.policy.terms import FollowUpStep, Stage, Terms
+from approvals.policy.terms import VoterGroup as Voters
 from approvals.states import Channel, Verdict
 from tests.approvals.actions.test_races import race
 from tests.support.desk.away import away
@@ -30,7 +30,7 @@ HOUR = timedelta(hours=1)
 BERLIN = ZoneInfo("Europe/Berlin")
 #: A Friday before the night in which the clocks of Berlin are put back, far enough away that no sweep of ours comes to it.
 FRIDAY = datetime(2098, 10, 24, 15, tzinfo=BERLIN).astimezone(UTC)
-THREE = Terms(reminders=(3600, 3 * 3600), escalation=(Step(after=2 * 3600, people=(1,)),))
+THREE = Terms(reminders=(3600, 3 * 3600), escalation=(FollowUpStep(after=2 * 3600, people=(1,)),))
 
 
 def test_each_step_happens_once_and_in_order():
@@ -62,7 +62,7 @@ def test_a_reminder_that_fails_holds_up_no_other(monkeypatch, caplog):
     broken = [ask_under(THREE, alice_or_known(), at=past) for _ in range(5)]
     ApprovalRequest.objects.filter(pk__in=[request.pk for request in broken]).update(terms={"stages": "broken"})
     request = ask_under(THREE, alice_or_known(), at=past)
-    following_up.carry_out_follow_ups()
+    reminders.carry_out_follow_ups()
     assert steps_of(request) == [("reminded", 1), ("escalated", 2), ("reminded", 3)]
     failed = [record.getMessage() for record in caplog.records if record.name == due.__name__]
     assert sorted(failed) == sorted(
@@ -73,9 +73,9 @@ def test_a_reminder_that_fails_holds_up_no_other(monkeypatch, caplog):
 @pytest.mark.django_db(transaction=True)
 def test_of_many_sweeps_at_the_same_moment_one_carries_out_each_step():
     requests = [ask_under(THREE, alice_or_known(), at=datetime(2026, 1, 1, tzinfo=UTC)) for _ in range(4)]
-    results = race(*([following_up.carry_out_follow_ups] * 8))
+    results = race(*([reminders.carry_out_follow_ups] * 8))
     assert [result for result in results if isinstance(result, Exception)] == []
-    following_up.carry_out_follow_ups()
+    reminders.carry_out_follow_ups()
     assert [steps_of(request) for request in requests] == [[("reminded", 1), ("escalated", 2), ("reminded", 3)]] * 4
 
 
@@ -102,15 +102,15 @@ def test_a_request_without_such_terms_has_no_row():
 
 def test_the_sweep_looks_at_what_is_due_alone():
     ask_under(THREE, alice(), at=FRIDAY)
-    assert following_up.carry_out_follow_ups not in [duty.run for duty in sweep.find_due()]
+    assert reminders.carry_out_follow_ups not in [duty.run for duty in sweep.find_due()]
     FollowUp.objects.update(due_at=datetime(2026, 1, 1, tzinfo=UTC))
-    assert following_up.carry_out_follow_ups in [duty.run for duty in sweep.find_due()]
+    assert reminders.carry_out_follow_ups in [duty.run for duty in sweep.find_due()]
 
 
 def test_with_working_hours_a_step_comes_in_those_of_the_team_that_is_told():
     finance = Group.objects.create(name="finance")
     TeamSettings.objects.create(team=finance, working_hours="Mon-Fri 09:00-17:00", time_zone="Europe/Berlin")
-    step = Step(after=3 * 3600, teams=(finance.pk,))
+    step = FollowUpStep(after=3 * 3600, teams=(finance.pk,))
     request = ask_under(Terms(escalation=(step,), working_hours=True), alice(), at=FRIDAY)
     # Two hours are left on Friday; the clock is put back in the night to Sunday.
     monday = datetime(2098, 10, 27, 10, tzinfo=BERLIN).astimezone(UTC)
@@ -126,7 +126,7 @@ def test_with_working_hours_a_step_comes_in_those_of_the_team_that_is_told():
 def test_the_record_and_programs_are_told_whom_a_request_was_escalated_to(settings):
     settings.HITL_EVENT_HANDLERS = ["tests.nowhere"]
     team = group_of(bob())
-    step = Step(after=60, teams=(team.pk,), people=(carol().pk,))
+    step = FollowUpStep(after=60, teams=(team.pk,), people=(carol().pk,))
     request = ask_under(Terms(escalation=(step,)), alice(), at=FRIDAY)
     walk_to(FRIDAY + HOUR)
     (entry,) = AuditEntry.objects.filter(event="request.escalated")
@@ -140,7 +140,7 @@ def test_the_record_and_programs_are_told_whom_a_request_was_escalated_to(settin
 def test_an_escalation_reaches_the_people_and_teams_it_names_who_may_see_the_request(settings):
     settings.HITL_MAIL = True
     team = group_of(with_address(bob()), with_address(mallory()))
-    step = Step(after=60, teams=(team.pk,), people=(with_address(carol()).pk,))
+    step = FollowUpStep(after=60, teams=(team.pk,), people=(with_address(carol()).pk,))
     ask_under(Terms(escalation=(step,)), alice(), at=FRIDAY, title="Refund 4711?")
     walk_to(FRIDAY + HOUR)
     carry()
@@ -173,7 +173,7 @@ def test_an_escalation_to_someone_away_goes_to_their_delegate_and_no_further(set
     absent, delegate = with_address(bob()), with_address(carol())
     away(absent, delegate)
     away(delegate, next_one)
-    ask_under(Terms(escalation=(Step(after=60, people=(absent.pk,)),)), alice(), at=FRIDAY)
+    ask_under(Terms(escalation=(FollowUpStep(after=60, people=(absent.pk,)),)), alice(), at=FRIDAY)
     walk_to(FRIDAY + HOUR)
     carry()
     assert [to for (to,), _subject in sent()] == ["carol@example.org"]
@@ -196,7 +196,7 @@ def test_who_has_voted_is_not_reminded(settings):
 @pytest.mark.parametrize(("channels", "mails"), [((), 1), (("mail",), 1), (("push",), 0)])
 def test_only_the_channels_of_the_terms_are_used(settings, channels, mails):
     settings.HITL_MAIL = True
-    step = Step(after=60, people=(with_address(bob()).pk,))
+    step = FollowUpStep(after=60, people=(with_address(bob()).pk,))
     ask_under(Terms(escalation=(step,), channels=channels), alice(), at=FRIDAY)
     walk_to(FRIDAY + HOUR)
     carry()
@@ -212,7 +212,7 @@ def test_steps_of_requests_of_one_workflow_do_not_disturb_each_other():
 
 
 def test_the_audit_page_says_what_happened_in_words():
-    step = Step(after=120, people=(bob().pk,))
+    step = FollowUpStep(after=120, people=(bob().pk,))
     request = ask_under(Terms(reminders=(60,), escalation=(step,)), alice(), at=FRIDAY)
     walk_to(FRIDAY + HOUR)
     auditor = make_person("carol", "view_approvalrequest", "view_auditentry")

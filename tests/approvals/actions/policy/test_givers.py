@@ -1,4 +1,4 @@
-"""A grant approves only what the person who gave it may decide themselves."""
+"""A grant approves only calls that its giver may decide."""
 
 from __future__ import annotations
 

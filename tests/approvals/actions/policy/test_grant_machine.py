@@ -44,7 +44,7 @@ class Given:
 
 @dataclass
 class Model:
-    """What the grants of one tool have to do; `day` stands for the time until which a grant lasts."""
+    """The expected behavior of one tool's grants; `day` is the time until which a grant lasts."""
 
     rights: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(GIVERS, True))
     active: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(GIVERS, True))

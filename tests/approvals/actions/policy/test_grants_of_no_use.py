@@ -13,9 +13,9 @@ from approvals.actions.policy import ask_about_everything
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.exceptions import AlreadyDecided, GrantMissed, Invalid
 from approvals.models import ApprovalRequest, Grant
-from approvals.pages.policy.panel import granting_of
-from approvals.queries.policy.covered import waiting_with_grant_of
-from approvals.queries.policy.unusable import why_unusable
+from approvals.pages.grants.panel import granting_of
+from approvals.queries.policy.grants.covered import waiting_with_grant_of
+from approvals.queries.policy.grants.unusable import why_unusable
 from approvals.states import Control, Door, Width
 from tests.approvals.actions.policy.granting import REFUND, approve, ask, give, in_an_hour, terms
 from tests.support.desk.files import attachment, folder
@@ -37,7 +37,7 @@ def rule(name: str = "Refunds", **members: Any) -> dict[str, Any]:
 
 
 def refusal_of(request: ApprovalRequest, by: User) -> str:
-    """What is said to someone who approves a request with a grant, over every input that may be granted."""
+    """Return the error on approving a request with a grant, over every input that may be granted."""
     for width in (Width.INPUT, Width.TOOL):
         with pytest.raises(Invalid) as refused:
             approve(request, by, terms(width), comment="Fine.", signed_in_at=timezone.now())
@@ -71,7 +71,7 @@ def test_a_grant_that_the_rule_of_its_request_leaves_unused_is_refused(rules, pr
     apply_policy(*rules)
     request, decider = ask(alice()), bob()
     assert refusal_of(request, decider) == problem
-    # What the page says is what the refusal says.
+    # The page gives the reason of the refusal.
     assert granting_of(standing_of(decider), request).why_not == f"A grant {problem}."
 
 
@@ -133,7 +133,7 @@ def test_a_policy_that_came_later_refuses_grants_and_is_named_in_the_ledger(then
     assert (why(given), ask(asker).status) == ("", "approved")
 
 
-#: What a rule can say about how people decide: the list in docs/reference/policy.md.
+#: The terms of a rule about how people decide: the list in docs/reference/policy.md.
 HOW_PEOPLE_DECIDE = [
     {"stages": [{"groups": [{"votes": 1}]}]},
     {"veto": True},

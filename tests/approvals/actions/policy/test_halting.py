@@ -1,4 +1,4 @@
-"""A request that expires on terms that stop the run ends it: what else it waits for is cancelled, and it does not go on."""
+"""A request that expires on terms that stop the run ends the run: its other pending requests are cancelled."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.api.mcp.results import outcome, permission
+from approvals.api.outcomes import ReadRequest
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.exceptions import Conflict, Expired
@@ -92,9 +93,9 @@ def test_every_protocol_says_so_in_its_own_words():
     expire(request)
     read = agent.get(f"/requests/{asked['id']}").body
     assert (read["status"], read["decision"]["halted"], read["decision"]["verdict"]) == ("expired", True, "expire")
-    for_model = outcome(stored(request))
+    for_model = outcome(ReadRequest(stored(request)))
     assert (for_model["halted"], for_model["message"].startswith("No one decided before the deadline")) == (True, True)
-    assert permission(stored(request)) == {
+    assert permission(ReadRequest(stored(request))) == {
         "behavior": "deny",
         "message": for_model["message"],
         "interrupt": True,

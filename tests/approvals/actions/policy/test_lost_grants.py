@@ -1,4 +1,4 @@
-"""A grant ends for good once its giver has lost what it needs, also if they get it back before the sweep looks."""
+"""A grant ends for good once its giver has lost a right that it needs, even if they regain it before the sweep."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def in_admin(person: User, **fields: object) -> None:
     assert browser(root()).post(f"/admin/auth/user/{person.pk}/change/", sent).status_code == 302
 
 
-#: What happens to the giver, and back again; and as what the grant ends.
+#: The change of the giver, its reversal, and the reason the grant ends with.
 ANYWAY: dict[str, tuple[Callable[[User], object], Callable[[User], object], str]] = {
     "deactivated": (
         lambda giver: set_active(giver.pk, active=False, by=root()),

@@ -1,4 +1,4 @@
-"""The policy is written in versions: who may, on record, and never over what someone else has applied meanwhile."""
+"""The policy is written in versions: with permission, on record, and never over a version applied meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from approvals.actions.policy import write_policy
 from approvals.administration.changes.actions import withdraw_change
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
 from approvals.models import AuditEntry, PendingChange, PolicyVersion
-from approvals.queries.policy.ruling import live_version
+from approvals.queries.policy.rules.policy_versions import live_version
 from approvals.states import Door
 from tests.support.desk.ruling import administrator, apply_policy
 from tests.support.desk.waiting_changes import confirm, waiting_change

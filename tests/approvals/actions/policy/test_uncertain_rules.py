@@ -8,12 +8,11 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals.access.standing import standing_of
-from approvals.api.rest.policy import Evaluation
+from approvals.api.rest.rules import Evaluation
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.queries.policy.ballots import takes_votes
-from approvals.queries.policy.replay import replay
-from approvals.queries.policy.ruling import live_version, rules_asked_under, rules_of
+from approvals.queries.policy.rules.policy_versions import live_version, rules_asked_under, rules_of
+from approvals.queries.policy.rules.replay import replay
 from approvals.states import Audience, Control, Kind, Width
 from tests.approvals.actions.policy.granting import ask, give, terms
 from tests.approvals.actions.policy.test_changed_inputs import edit
@@ -69,7 +68,7 @@ def test_an_amount_as_text_takes_no_eyes_and_no_votes_away():
     now = stored(request)
     assert (now.terms, now.control) == (stored(whole).terms, Control.FOUR_EYES)
     assert now.deadline_at - now.created_at == timedelta(hours=1)
-    assert takes_votes(now)
+    assert now.takes_votes
     assert [rule.name for rule in rules_asked_under(now)] == ["Small", "Large"]
     vote(request, finance)
     assert (stored(request).status, progress_of(request)) == ("pending", "1 of 2, security missing")

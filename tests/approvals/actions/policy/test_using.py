@@ -1,4 +1,4 @@
-"""A grant approves what it covers, so often and so long, and nothing else."""
+"""A grant approves the calls it covers, within its uses and its time, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may break the glass decides alone what is left to several people: with a message, on record, and everyone is told."""
+"""Breaking the glass decides alone in place of several people: with a message, on record, and everyone is told."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _public(settings):
 
 @pytest.fixture
 def frank():
-    """Who may break the glass, and is in no team."""
+    """May break the glass, and is in no team."""
     return with_address(make_person("frank", *RIGHTS, "break_glass"))
 
 

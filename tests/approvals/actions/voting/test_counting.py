@@ -1,4 +1,4 @@
-"""Votes are counted under the lock of the request, whoever gives them and whichever way."""
+"""Votes are counted under the lock of the request, for every voter and protocol."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from approvals.administration.keys.actions import create_key
 from approvals.exceptions import AlreadyDecided, Changed, NotAllowed
 from approvals.models.actors import KeyActor
 from approvals.policy.terms import Stage, Terms
-from approvals.queries.policy.ballots import ballot_of
+from approvals.queries.policy.votes.ballots import ballot_of
 from approvals.states import Control, Door, Kind, Verdict
 from tests.support.desk.requests import REFUND, cancel, decide, decisions, events, make_request, stored
 from tests.support.desk.votes import both, group, make_team, make_voted, progress_of, vote, votes_of, with_terms
@@ -180,6 +180,14 @@ def test_votes_on_an_input_count_again_when_it_is_proposed_again(two, people):
     vote(two, dave, Verdict.EDIT, edited_input=LESS)
     vote(two, erin, Verdict.EDIT, edited_input=REFUND)
     assert (stored(two).status, decisions(two)[0].verdict) == ("approved", "approve")
+
+
+def test_who_proposes_again_what_they_have_voted_on_before_is_heard(people):
+    request, (bob, dave, *_) = make_voted(alice(), both(group(votes=3))), people
+    vote(request, bob)
+    vote(request, dave, Verdict.EDIT, edited_input=LESS)
+    again = vote(request, bob, Verdict.EDIT, edited_input=REFUND)
+    assert (again.replayed, stored(request).proposal, progress_of(request)) == (False, None, "1 of 3")
 
 
 @pytest.mark.parametrize("loss", ["left the team", "was deactivated", "lost the right"])

@@ -1,4 +1,4 @@
-"""A deadline turns no vote into an outcome that it is not: what is not decided by then has expired."""
+"""A deadline turns no vote into a decision: a request undecided by then has expired."""
 
 from __future__ import annotations
 

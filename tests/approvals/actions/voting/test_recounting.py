@@ -1,4 +1,4 @@
-"""Votes are counted anew when who may vote has changed: by the sweep, in batches, and never on the way of a page."""
+"""Votes are counted anew when the right to vote has changed: by the sweep, in batches, and never during a page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from approvals.actions.policy.absences import Away, end_absence, set_absence
-from approvals.actions.recounting import BATCH, due_recounts, recount_votes
+from approvals.actions.policy.absence import Away, end_absence, set_absence
+from approvals.actions.policy.votes.recount import BATCH, due_recounts, recount_votes
 from approvals.administration.people.actions import add_person, change_person, give_roles, remove_team, set_active
 from approvals.administration.scopes.actions import delete_scope, store_scope, terms_of
 from approvals.exceptions import AlreadyDecided
@@ -50,7 +50,7 @@ def people() -> list[User]:
 
 @pytest.fixture
 def payment(people):
-    """Needs two of finance, who are dec0 and dec3, and one of security, who is dec1."""
+    """Needs two votes of finance (dec0 and dec3), and one of security (dec1)."""
     finance, security = make_team("Finance", people[0], people[2]), make_team("Security", people[1])
     return make_voted(alice(), both(group(finance, votes=2), group(security)))
 
@@ -194,7 +194,7 @@ def test_every_change_of_who_may_decide_asks_for_a_count_and_adds_one_row_only(p
 
 
 def test_a_count_takes_batches_and_as_many_statements_for_full_ones_as_for_one(people):
-    """What is counted costs statements for each batch, not for each request."""
+    """Counting costs statements per batch, not per request."""
     owner, (dec0, dec1, dec3) = alice(), people
     team = make_team("Finance", dec0, dec1, dec3)
     workflow = make_workflow(owner)
@@ -202,7 +202,7 @@ def test_a_count_takes_batches_and_as_many_statements_for_full_ones_as_for_one(p
     one = counted()
     copies(first, 2 * BATCH)
     assert ApprovalRequest.objects.filter(status="pending").count() == 2 * BATCH + 1
-    # Two full batches, and one with what is left; the last mark removes the row.
+    # Two full batches and the rest; the last mark removes the row.
     assert counted() <= 3 * one
     assert (due_recounts().count(), Decision.objects.count()) == (0, 0)
 
@@ -253,7 +253,7 @@ def test_a_count_that_was_interrupted_goes_on_where_it_was(people):
         recount_votes()
     assert (VoteRecount.objects.filter(pk=later.pk).exists(), VoteRecount.objects.count()) == (False, 0)
     locking = [query["sql"] for query in queries if query["sql"].startswith('SELECT "approvals_vote"')]
-    # What was left of the first count, and all batches of the second one, which the later change asked for.
+    # The rest of the first count, and all batches of the second, for the later change.
     assert len(locking) == 1 + 2
 
 

@@ -1,4 +1,4 @@
-"""A delegate votes for someone who is away: one account has one vote and one seat, and a seat counts once."""
+"""A delegate votes for an absent person: one account has one vote and one seat, and a seat counts once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from approvals.access.standing import standing_of
 from approvals.exceptions import NotAllowed
 from approvals.models import Absence, AuditEntry, Vote
 from approvals.policy.terms import Stage, Terms
-from approvals.queries.policy.ballots import ballot_of, ballots_of, wanted_voters
+from approvals.queries.policy.votes.ballots import ballot_of, ballots_of, wanted_voters
 from approvals.states import Control, Kind, Verdict
 from tests.support.desk.away import away
 from tests.support.desk.requests import REFUND, decide, decisions, make_request, stored
@@ -29,7 +29,7 @@ DECIDER = ("decide_approvalrequest", "view_approvalrequest")
 
 @pytest.fixture
 def people():
-    """Bob, who is in finance, and Carol and Dave, who are not."""
+    """Bob of finance, and Carol and Dave of no team."""
     return [bob(), *(make_person(name, *DECIDER) for name in ("carol", "dave"))]
 
 
@@ -49,7 +49,7 @@ def root():
 
 
 def seats(request):
-    """Who has voted, for whom, and whether it counts."""
+    """The voter, the seat and whether it counts, of each vote."""
     ballot = ballot_of(stored(request))
     return [(cast.vote.person_name, cast.vote.for_name, cast.counts) for cast in ballot.votes]
 

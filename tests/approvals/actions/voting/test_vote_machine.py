@@ -19,7 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from approvals.actions.recounting import recount_votes
+from approvals.actions.policy.votes.recount import recount_votes
 from approvals.administration.people.actions import change_person, give_roles, set_active
 from approvals.exceptions import AlreadyDecided, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision
@@ -45,7 +45,7 @@ class Model:
     ended: str = ""
 
     def able(self, team: str) -> set[str]:
-        """Who may vote in a team now."""
+        """Usernames of a team's possible voters now."""
         return {who for who, theirs in self.teams.items() if theirs == team and who in self.active & self.deciding}
 
     def count(self) -> None:

@@ -1,4 +1,4 @@
-"""People set when they are away and who decides meanwhile; administrators set it for others; all of it is on record."""
+"""People set their absences and delegates; administrators set those of others; all changes are on record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from approvals.actions import prune_absences
-from approvals.actions.policy.absences import Away, end_absence, set_absence
+from approvals.actions.policy.absence import Away, end_absence, set_absence
 from approvals.db.canonical_json import utc
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
 from approvals.models import Absence, AuditEntry, Preferences, TeamSettings
@@ -186,7 +186,7 @@ def test_times_are_short_and_in_the_time_zone_of_the_reader():
     [_start, end] = [each for each in parse(page).find("time") if "data-short" in each.attributes]
     short = f"{until:%b} {until.day}, " + (f"{until:%Y}, " if until.year != later(0).year else "") + f"{until:%H:%M}"
     assert (end.words, end.attributes["data-exact"]) == (short, "Asia/Tokyo")
-    # The field is read in the same zone, and says so to the script that has it typed in another.
+    # The field is read in the same zone, and names it for the script in case the browser is in another.
     fields = parse(page).find("input", type="datetime-local")
     assert [field.attributes["data-read-in"] for field in fields] == ["Asia/Tokyo"] * 2
     typed = (until + HOUR).strftime("%Y-%m-%dT%H:%M")

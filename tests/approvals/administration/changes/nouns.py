@@ -1,4 +1,4 @@
-"""One change of each kind that loosens something, and one of each that does not, as an administrator makes them."""
+"""One change of each kind that loosens something, and one of each that doesn't, as made by an administrator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from approvals.administration.scopes.actions import ScopeTerms, delete_scope, st
 from approvals.administration.tools.actions import store_strict_priorities, store_tool_settings
 from approvals.models import ApproverScope, PolicyVersion, PrioritySettings, ToolSettings
 from approvals.models.keys import ApiKey
-from approvals.queries.policy.ruling import live_version
+from approvals.queries.policy.rules.policy_versions import live_version
 from approvals.states import Door
 from tests.support.desk.ruling import apply_policy
 
@@ -27,7 +27,7 @@ def person(name: str) -> User:
 
 
 def prepare() -> None:
-    """What the changes are about: people, a team that votes, a tool, a scope, a key, and a policy."""
+    """The objects of the changes: people, a team that votes, a tool, a scope, a key, and a policy."""
     root = User.objects.create_superuser("setup")
     for name in ("eve", "bob", "kim"):
         User.objects.create_user(name)
@@ -129,7 +129,7 @@ def link(by: User) -> Any:
 
 
 def state() -> dict[str, Any]:
-    """What these changes change."""
+    """The state that these changes affect."""
     return {
         "people": sorted(User.objects.values_list("username", "email", "groups__name", "user_permissions__codename")),
         "tools": list(ToolSettings.objects.values("control", "key_fields", "secret_fields", "min_priority")),

@@ -1,4 +1,4 @@
-"""A second administrator confirms what they were shown, and nothing else."""
+"""A second administrator confirms the change on their page, and nothing else."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _email(person_id: int, address: str, by: User) -> None:
     change_person(person_id, email=address, roles=["approver"], rights=None, team_ids=[], by=by)
 
 
-#: What is requested, what is requested in its place under the open page, and by what the second one is known.
+#: The first request, the one that replaces it under the open page, and how to find the second.
 SWAPS = {
     "roles": (LOOSER["roles"], lambda by: _roles(by, ["approver", "administrator"])),
     "rights": (LOOSER["rights"], lambda by: _rights(by, ["reveal_secrets", "ignore_scopes"])),
@@ -111,7 +111,7 @@ def test_a_form_that_says_nothing_of_what_was_shown_confirms_nothing(kind, ann, 
     assert (answer.status_code, state(), PendingChange.objects.count()) == (409, before, 1)
 
 
-#: What another administrator makes stricter while a change waits, which would otherwise be undone by it.
+#: Made stricter by another administrator while a change waits, which would otherwise undo it.
 MEANWHILE = {
     "tool": lambda: ToolSettings.objects.update(control="four_eyes", min_priority="critical"),
     "scope": lambda: ApproverScope.objects.update(limit=5),

@@ -32,7 +32,7 @@ def with_mail(name: str) -> User:
 
 
 def mails() -> list[tuple[str, str, str]]:
-    """Whom was mailed that something waits: the subject and the text."""
+    """The recipient, subject and text of each mail about a waiting change."""
     mailing._thread.submit(bool).result()
     found = [(one.to[0], str(one.subject), str(one.body)) for one in mail.outbox]
     return sorted(one for one in found if "/settings/changes/" in one[2])

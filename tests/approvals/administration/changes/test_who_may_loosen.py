@@ -1,4 +1,4 @@
-"""The matrix of administration: who loosens what at once, and what waits for a second administrator."""
+"""The matrix of administration: changes made at once, and changes that wait for a second administrator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.people import make_person
 pytestmark = pytest.mark.django_db
 
 DONE, ALONE, WAITS = "done", "done, on record as done alone", "waits"
-#: What comes of a change that loosens, and of one that does not, by who there is besides the administrator who makes it.
+#: The outcomes of a change that loosens and of one that doesn't, by the people besides the administrator who makes it.
 DESKS = {
     "one administrator": (ALONE, DONE),
     "two administrators": (WAITS, DONE),
@@ -72,7 +72,7 @@ def test_what_does_not_loosen_is_done_at_once(desk, kind, settings):
     assert outcome(STRICTER[kind], maker_on(desk, settings)) == DESKS[desk][1]
 
 
-#: Who confirms a change that ann requested on a desk with these people.
+#: The people who confirm a change requested by ann on a desk with these people.
 CONFIRMING = {"ann": False, "dora": True, "root": True}
 
 
@@ -111,6 +111,6 @@ def test_one_administrator_does_not_rid_themselves_of_the_second():
     assert (waiting_change().kind, again(dora).has_perm("approvals.administer")) == ("role_taken", True)
     with pytest.raises(NotAllowed):
         confirm(waiting_change(), ann)
-    # Whoever gives a role up may confirm that themselves.
+    # People who give a role up may confirm that themselves.
     confirm(waiting_change(), again(dora))
     assert again(dora).has_perm("approvals.administer") is False

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from approvals.access.keys import find_key
+from approvals.access.callers import find_key
 from approvals.administration.keys import actions
 from approvals.models import ApiKey, AuditEntry
 from approvals.record import audit

@@ -1,4 +1,4 @@
-"""Administration: who may, people and roles, and that somebody who may administer is always left."""
+"""Administration: rights, people and roles, and that an administrator always remains."""
 
 from __future__ import annotations
 

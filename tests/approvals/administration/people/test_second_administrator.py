@@ -1,4 +1,4 @@
-"""No administrator decides, alone or as somebody else: roles, links and addresses of deciders need a second one."""
+"""No administrator can become a decider alone, or act as one: roles, links and addresses of deciders need a second one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def press(person: User, do: str) -> tuple[int, str]:
 
 
 def mails() -> list[tuple[str, str]]:
-    """Whom was mailed what, by the first line."""
+    """The recipients and the first line of each mail."""
     mailing._thread.submit(bool).result()
     return [(one.to[0], str(one.body).splitlines()[0]) for one in mail.outbox]
 
@@ -254,7 +254,7 @@ def test_a_change_expires_after_a_week_and_who_asked_takes_it_back():
     assert ("Expired: cancel it, and request it again." in page, 'value="confirm"' in page) == (True, False)
     with pytest.raises(Conflict, match="more than 7 days ago"):
         confirm(waiting_change(), dan)
-    # Whom only a superuser may change by now.
+    # People whom only a superuser may change by now.
     User.objects.filter(pk=target.pk).update(is_staff=True)
     with pytest.raises(NotAllowed):
         withdraw_change(PendingChange.objects.get().pk, by=dan)

@@ -1,4 +1,4 @@
-"""An administrator who decides does not widen what they decide: not by a team, and not through someone for whom they decide."""
+"""An administrator with the right to decide can't widen it: not by a team, and not through their absent principal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def team() -> Group:
 
 
 def join(by: User, person: User, team: Group) -> str:
-    """Add someone to a team on their page; return what the page then says."""
+    """Add someone to a team on their page; return the resulting message."""
     browser = Client()
     browser.force_login(by)
     page = browser.post(f"/settings/people/{person.pk}/", {"email": "", "teams": [str(team.pk)]}, follow=True)

@@ -12,7 +12,7 @@ from django.test import Client
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.models import PolicyVersion
-from approvals.queries.policy.ruling import live_version
+from approvals.queries.policy.rules.policy_versions import live_version
 from approvals.states import Door, Verdict
 from tests.approvals.actions.policy.granting import ask
 from tests.support.desk.ruling import administrator, apply_policy
@@ -39,7 +39,7 @@ def client() -> Client:
 
 
 def draft_in(page) -> dict:
-    """What the page would send: its document."""
+    """The document that the page would send."""
     text = re.search(
         r'<textarea id="document" name="document"[^>]*>(.*?)</textarea>', page.content.decode(), re.DOTALL
     )[1]

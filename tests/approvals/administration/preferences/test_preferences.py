@@ -1,4 +1,4 @@
-"""What people choose for themselves: theme and display, notifications, quiet hours and sessions."""
+"""Personal preferences: theme and display, notifications, quiet hours and sessions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from approvals.access import activity
+from approvals.access import sessions
 from approvals.actions.logins import store_activity
 from approvals.models import Preferences
 from approvals.models.people import PersonSession
@@ -125,13 +125,13 @@ def test_sessions_say_when_they_were_last_active_without_a_write_per_request():
     alice()
     here, there = log_in("alice"), log_in("alice")
     mine = PersonSession.objects.get(session_key=there.session.session_key)
-    activity.take_used()
+    sessions.take_used()
     there.get("/chats/")
     with CaptureQueriesContext(connection) as found:
         there.get("/chats/")
     assert [query for query in found.captured_queries if "approvals_personsession" in query["sql"]] == []
-    used = activity.take_used()
-    assert (list(used), activity.take_used()) == ([mine.session_key], {})
+    used = sessions.take_used()
+    assert (list(used), sessions.take_used()) == ([mine.session_key], {})
     store_activity(used)
     mine.refresh_from_db()
     assert mine.last_active_at == used[mine.session_key]

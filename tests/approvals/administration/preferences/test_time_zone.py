@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from approvals.models import AuditEntry, Preferences
 from approvals.queries.audit_filters import audit_filters_from
-from approvals.queries.languages import zone_of
+from approvals.queries.preferences import zone_of
 from approvals.states import Kind
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request

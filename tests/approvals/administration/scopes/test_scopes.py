@@ -1,4 +1,4 @@
-"""Administration of approver scopes: what a change does is shown first, and it is on record."""
+"""Administration of approver scopes: the effect of a change is shown first, and the change is on record."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def client(admin) -> Client:
 
 
 def previewed(client: Client, address: str = "/settings/scopes/", **terms: str) -> tuple[str, dict[str, str]]:
-    """The page that shows what these terms change, and what its button sends."""
+    """The page that shows the effect of these terms, and the fields of its button."""
     page = client.post(address, TERMS | terms)
     assert page.status_code == 200, page.content.decode()
     html = page.content.decode()
@@ -109,7 +109,7 @@ def test_a_change_that_takes_the_last_one_who_may_decide_is_warned_of(client, ad
     warning = "No one but superusers could decide approvals"
     assert warning not in previewed(client, address, limit="")[0]
     assert warning in previewed(client, address, people="carol", limit="")[0]
-    # With someone who ignores scopes, someone always may.
+    # A person with `ignore_scopes` always may.
     make_person("erin", "decide_approvalrequest", "ignore_scopes")
     assert warning not in previewed(client, address, people="carol", limit="")[0]
 
@@ -162,7 +162,7 @@ def test_the_form_of_a_scope_keeps_everything_that_its_match_says(admin):
         "tools": ["refund*"],
         "agents": ["billing"],
         "servers": ["crm"],
-        # Of people who were removed, the number stays: without any, the scope would fit the requests of everyone.
+        # The numbers of removed people stay: without any, the scope would fit everyone's requests.
         "requesters": [asker.pk, 999999999],
         "kinds": ["approval"],
         "priorities": ["high"],

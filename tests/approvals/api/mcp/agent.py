@@ -1,4 +1,4 @@
-"""An MCP client in this process: raw messages, so that a test can also send what no library would."""
+"""An MCP client in this process: raw messages, so that tests can send ones that no library would."""
 
 from __future__ import annotations
 

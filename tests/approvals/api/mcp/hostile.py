@@ -32,7 +32,7 @@ CALLS = {
 
 
 def hostile_bodies(count: int) -> Iterator[tuple[bytes, dict[str, str]]]:
-    """Bodies with their headers: whole calls in which one place holds what does not belong there, or which are cut."""
+    """Bodies with their headers: whole calls with a wrong value in one place, or cut ones."""
     chance = random.Random(2026)  # noqa: S311 - not for secrets
     for _ in range(count):
         message, modern = _message(chance), chance.random() < 0.6
@@ -72,7 +72,7 @@ def _spoil(value: dict[str, Any], chance: random.Random) -> None:
 
 
 def was_taken(response: Response) -> bool:
-    """Whether a tool has done what was asked, also if that now waits."""
+    """Whether a tool has done its work, also if the request now waits."""
     last = response.messages[-1] if response.answer.text else {}
     return "result" in last and "isError" not in last["result"]
 

@@ -50,7 +50,7 @@ def statements(monkeypatch) -> list[str]:
 
 def test_each_call_keeps_to_its_budget(monkeypatch, statements):
     monkeypatch.setattr(calls, "WAIT", 0.0)
-    # What looks every second or ten whether something was missed costs the calls nothing, but on a slow machine it came
+    # The checks every second or ten for missed events cost the calls nothing, but on a slow machine one came
     # between two of them.
     monkeypatch.setattr(waiting_room, "POLL", HOUR)
     monkeypatch.setattr(machines, "SWEEP", HOUR)

@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is in the form of the protocol, and a refused body stores nothing."""
+"""Every answer is in the form of the protocol, and a refused body stores nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of both eras: what is offered, and which errors a client gets."""
+"""Messages of both eras: capabilities, and the errors of a client."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ LIST = {"jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": {"_meta": E
 CALL = {**LIST, "method": "tools/call", "params": {"name": "ask_human", "arguments": QUESTION, "_meta": ENVELOPE}}
 NEW = {"mcp_protocol_version": MODERN, "mcp_method": "tools/list"}
 OLD = {"jsonrpc": "2.0", "id": 5, "method": "tools/list"}
-#: What is sent, with which headers; the HTTP status, the code and the id that come back.
+#: Message and headers; the HTTP status, the code and the id of the answer.
 ERRORS = {
     "a batch": ([OLD], {}, (400, -32600, None)),
     "no version of JSON-RPC": ({"id": 5, "method": "ping"}, {}, (400, -32600, 5)),

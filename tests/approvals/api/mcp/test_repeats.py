@@ -1,4 +1,4 @@
-"""Calls that are sent again, and what is reported of them."""
+"""Calls that are sent again, and the reports on them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.states import Door, Verdict
 from tests.approvals.api.mcp.agent import QUESTION, REFUND, WRITE, Agent, Response, decide, only
-from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens
+from tests.approvals.api.test_ask_human_waiting import NEVER
 from tests.support.machines import served
 from tests.support.people import alice, bob
+from tests.support.waiting import until_clients_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -164,10 +165,7 @@ def test_of_four_clients_that_wait_together_one_takes_the_approval(modern):
 
     async def story() -> list[Response]:
         waiting = [asyncio.ensure_future(agent.acall("request_approval", REFUND)) for agent in agents]
-        await until_somebody_listens()
-        events = waiting_room._rooms[asyncio.get_running_loop()].events
-        while len(next(iter(events.values()), ())) < len(waiting):
-            await asyncio.sleep(0.01)
+        await until_clients_wait(len(waiting))
         await run(decide, decider, Verdict.APPROVE)
         return list(await asyncio.gather(*waiting))
 
@@ -185,7 +183,7 @@ def test_the_error_of_a_call_that_failed_while_it_waited_names_its_request(monke
 
     async def story() -> Response:
         waiting = asyncio.ensure_future(agent.acall("request_approval", REFUND))
-        await until_somebody_listens()
+        await until_clients_wait()
         # A row that says that there is a decision, where there is none.
         await run(ApprovalRequest.objects.update, status="approved")
         return await waiting

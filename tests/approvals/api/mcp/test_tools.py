@@ -1,4 +1,4 @@
-"""What each tool asks, and what its caller is told for each decision."""
+"""The request of each tool, and the caller's result for each decision."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_asking_people_is_allowed_only_by_a_list_that_names_the_tool():
     agent = Agent(alice())
     name = "mcp__desk__ask_human"
     asking = {"tool_name": name, "input": QUESTION, "tool_use_id": "toolu_2"}
-    # Whatever server an agent calls so: nobody but the administrator of the key knows whose tool that is.
+    # Any server that an agent calls by this name: only the key's administrator knows whose tool that is.
     assert agent.call("permission", asking).value["behavior"] == "deny"
     assert ApprovalRequest.objects.get().pending
     for allowed, behavior in ((("mcp__desk__*",), "deny"), ((name,), "allow")):
@@ -237,7 +237,7 @@ def test_asking_people_is_allowed_only_by_a_list_that_names_the_tool():
     assert agent.call("permission", asking).value["behavior"] == "deny"
 
 
-#: Values that no request can store, where they are, and what the model reads.
+#: Values that no request can store, where they are, and the error for the model.
 UNSTORABLE = {
     "a large integer": ({"amount": 2**53}, "input.amount: an integer is larger than 2^53; send it as a string"),
     "a small integer": (

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
-from channels.layers import get_channel_layer
 from django.contrib.auth.models import User
 from django.db import connections
 from django.utils import timezone
@@ -19,7 +18,6 @@ from approvals.api.mcp import calls
 from approvals.asking.answers import Answer
 from approvals.background import waiting_room
 from approvals.db.pool import run
-from approvals.live import doorbell
 from approvals.models import ApprovalRequest
 from approvals.models.keys import ApiKey
 from approvals.states import Door, Kind, Verdict
@@ -27,6 +25,7 @@ from tests.approvals.api.mcp.agent import ACCEPT, ADDRESS, QUESTION, REFUND, WRI
 from tests.support.desk.requests import make_request
 from tests.support.machines import PATIENCE, answer_on, served
 from tests.support.people import alice, bob
+from tests.support.waiting import until_clients_wait, until_nobody_waits, waiting_clients
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,15 +39,6 @@ def only() -> ApprovalRequest:
 
 def respond(by: User, answer: str = "blue") -> None:
     actions.decide(only().pk, Answer(Verdict.RESPOND, answer=answer), by=by, via=Door.DASHBOARD)
-
-
-def waiting_tasks() -> set[str]:
-    return {task.get_coro().__qualname__ for task in asyncio.all_tasks()} & {"listen", "_WaitingRoom._poll"}
-
-
-async def until_somebody_listens() -> None:
-    while len(waiting_tasks()) < 2 or not get_channel_layer().groups.get(doorbell.DESK):
-        await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -69,7 +59,7 @@ def test_waiting_ends_with_the_answer(monkeypatch, modern, tool):
 
     async def story() -> Response:
         waiting = asyncio.ensure_future(agent.acall(tool, arguments))
-        await until_somebody_listens()
+        await until_clients_wait()
         await run(respond, decider)
         return await waiting
 
@@ -113,7 +103,7 @@ def test_a_progress_token_that_every_event_would_repeat_is_bounded(short):
 
 
 async def calling(agent: Agent, meta: dict[str, object]) -> ApplicationCommunicator:
-    """A connection on which a question was asked, and whose answer nobody reads yet."""
+    """A connection with a question whose answer is not read yet."""
     body, headers = agent.message("tools/call", {"name": "ask_human", "arguments": QUESTION, "_meta": meta})
     content = json.dumps(body).encode()
     line = agent.machine.connect("POST", ADDRESS, content, headers)
@@ -127,15 +117,12 @@ def test_a_hundred_waiting_calls_hold_no_thread_and_one_listener(monkeypatch):
 
     async def story() -> tuple[int, int]:
         waiting = [asyncio.ensure_future(agent.acall("ask_human", QUESTION)) for _ in range(100)]
-        await until_somebody_listens()
-        room = waiting_room._rooms[asyncio.get_running_loop()]
-        while sum(map(len, room.events.values())) < 100:
-            await asyncio.sleep(0.01)
+        await until_clients_wait(100)
         threads = sum(thread.name.startswith(("pausepoint-http", "pausepoint-db")) for thread in threading.enumerate())
         await run(respond, decider)
         answers = {one.outcome["answer"] for one in await asyncio.gather(*waiting)}
         assert answers == {"blue"}
-        return threads, len(room.events)
+        return threads, waiting_clients()
 
     threads, left = served(story)
     assert (threads <= 20, left) == (True, 0)
@@ -146,11 +133,10 @@ def test_a_client_that_goes_away_leaves_the_request_and_no_task():
 
     async def story() -> None:
         line = await calling(agent, {})
-        await until_somebody_listens()
+        await until_clients_wait()
         await line.send_input({"type": "http.disconnect"})
         await line.wait(60)
-        while waiting_tasks():
-            await asyncio.sleep(0.01)
+        await until_nobody_waits()
 
     served(story)
     assert only().pending
@@ -188,7 +174,7 @@ def test_a_key_that_ends_while_waiting_gets_no_answer(monkeypatch, column):
 
     async def story() -> Response:
         waiting = asyncio.ensure_future(agent.acall("ask_human", QUESTION))
-        await until_somebody_listens()
+        await until_clients_wait()
         await run(lambda: ApiKey.objects.update(**{column: timezone.now()}))
         await run(respond, decider)
         return await waiting

@@ -1,4 +1,4 @@
-"""The OpenAPI document as strict tools read it: its JSON, its server, its schemas, and what they say about bodies."""
+"""The OpenAPI document as strict tools read it: its JSON, its server, its schemas, and those of bodies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from jsonschema import Draft202012Validator
 
-from approvals.api.rest.documents import NewResult
+from approvals.api.rest.bodies import NewResult
 from approvals.api.rest.openapi import operations
 from approvals.api.rest.urls import schema
 from tests.support.machine import APPROVAL, Machine

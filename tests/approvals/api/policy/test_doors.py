@@ -68,13 +68,13 @@ def test_calls_without_an_id_get_one_use_each():
 
     hook()
     grant_the_waiting(decider)
-    # The first repeat takes what the person has approved.
+    # The first repeat takes the person's approval.
     replies = [hook() for _ in range(3)]
     assert [reply.body["hookSpecificOutput"]["decision"]["behavior"] for reply in replies] == ["allow"] * 3
     assert (Grant.objects.get().used, ApprovalRequest.objects.count()) == (2, 3)
 
 
-#: What Claude Code offers its own user beside a question: rules for its session.
+#: Claude Code's offers to its own user next to a question: rules for its session.
 SUGGESTED = [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}]
 
 
@@ -89,7 +89,7 @@ def test_a_permission_is_granted_for_its_session_and_no_rule_is_left_to_the_agen
 
     hook()
     grant_the_waiting(decider, Audience.THREAD)
-    # The first takes what the person has approved. A rule of the agent's own would let later calls run past Pausepoint.
+    # The first takes the person's approval. A rule of the agent's own would let later calls run past Pausepoint.
     replies = [hook(), hook()]
     # Codex takes no input here.
     sent = {"updatedInput": call["tool_input"]} if address == CLAUDE_CODE else {}
@@ -170,8 +170,7 @@ def test_a_request_that_is_asked_again_with_its_key_is_the_same_use():
     second = agent.post("/requests", body, idempotency_key="1")
     assert (first.status, second.status, second.replayed) == (201, 200, True)
     assert (first.body == second.body, Grant.objects.get().used) == (True, 1)
-    waited = agent.get(f"/requests/{first.body['id']}?wait=30").body
-    assert waited == first.body
+    assert agent.get(f"/requests/{first.body['id']}").body == first.body
 
 
 def test_what_ran_is_bound_to_what_the_grant_covers():

@@ -1,10 +1,10 @@
-"""Grants over REST: given with a decision, listed, and revoked; who may."""
+"""Grants over REST: giving them with a decision, listing and revoking; rights."""
 
 from __future__ import annotations
 
 import pytest
 
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.models import ApprovalRequest, AuditEntry, Grant
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, carol, make_person, mallory

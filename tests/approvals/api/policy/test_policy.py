@@ -1,4 +1,4 @@
-"""The policy over REST: who may read it, and what it would say about a call."""
+"""The policy over REST: the right to read it, and its result for a call."""
 
 from __future__ import annotations
 

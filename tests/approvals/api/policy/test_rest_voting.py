@@ -1,4 +1,4 @@
-"""Votes over REST: a decision may leave the request pending, and the document says who is missing."""
+"""Votes over REST: a decision may leave the request pending, and the document names the missing voters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules of the policy decide, however it was asked: programs are told at once, and a denial has its words."""
+"""Decisions by rules, over every protocol: programs are told at once, and a denial has its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approver scopes over REST: what they say, and who reads them."""
+"""Approver scopes over REST: their document, and the right to read it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_scopes_are_listed_by_page(root):
     [
         (("administer",), True),
         (("view_auditentry", "ignore_scopes"), True),
-        # Whom scopes limit reads no record, and so not who decides what.
+        # A person with scopes reads no audit log, and so not the list of deciders.
         (("view_auditentry",), False),
         (("decide_approvalrequest", "view_approvalrequest", "ignore_scopes"), False),
     ],

@@ -1,4 +1,4 @@
-"""What the Python client makes of any answer: a request is approved only if the answer says exactly that."""
+"""The Python client and any answer: a request is approved only if the answer says exactly that."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def answers(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def heard(flow: Flow[Any], answer: Any, status: int) -> Any:
-    """What a flow returns that hears the same answer to each of its calls; None if it does not end."""
+    """Return the result of a flow that gets the same answer to each of its calls; None if it does not end."""
     reply = None
     for _ in range(30):
         try:
@@ -106,7 +106,7 @@ def heard(flow: Flow[Any], answer: Any, status: int) -> Any:
 
 
 def says_so(document: dict[str, Any]) -> bool:
-    """Whether a request is approved, by what the API promises."""
+    """Whether a request is approved, by the API's documentation."""
     made = document["decision"]
     return (document["status"], made["verdict"] in ["approve", "edit"], made.get("halted") or False) == (
         "approved",

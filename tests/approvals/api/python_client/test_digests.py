@@ -11,12 +11,12 @@ from pausepoint import Desk, input_digest
 from pausepoint.desk.digests import canonical
 from pausepoint.desk.outcomes import outcome_of
 
+from approvals.asking.digests import input_digest as desks
 from approvals.db import canonical_json
-from approvals.db.input_digest import input_digest as desks
 from tests.approvals.api.python_client.test_answers import NOT_RUN
 
 FILE = {"name": "ü.txt", "media_type": "text/plain", "size": 3, "sha256": "0" * 64}
-#: What the desk takes: no NUL and no half of a surrogate pair, and integers that JavaScript can represent.
+#: Values that the desk accepts: no NUL and no half of a surrogate pair, and integers that JavaScript can represent.
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=6)
 values = st.recursive(
     st.none()

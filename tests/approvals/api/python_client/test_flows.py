@@ -44,7 +44,7 @@ def said(document: Any, status: int = 200) -> Response:
 
 
 def carry_out(talk: Flow[Any], heard: Sequence[Any]) -> tuple[Any, list[Call], list[Pause]]:
-    """Tell the talk, call by call, what is heard; its result, its calls and its pauses."""
+    """Answer the flow's calls with `heard`, one by one; return its result, its calls and its pauses."""
     left, calls, pauses, last = list(heard), [], [], None
     while True:
         try:

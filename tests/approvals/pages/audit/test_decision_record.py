@@ -26,7 +26,7 @@ def test_it_says_who_asked_who_decided_what_ran_and_has_every_digest():
     request = make_request(alice(), title="Refund <b>4711</b>?", tool_name="issueRefund", tool_call_id="call-1")
     decide(request, bob(), Verdict.EDIT, edited_input={"amount": 50}, comment="Half of it.")
     request = stored(request)
-    said = actions.Result(input_digest=request.decision.approved_digest, output={"reference": "re_1"})
+    said = actions.ReportedResult(input_digest=request.decision.approved_digest, output={"reference": "re_1"})
     actions.report_result(request.pk, said, scope=request.scope, by=request.requested_by, via=Door.REST)
     page = browser(carol()).get(f"{request.get_absolute_url()}record/")
     words = parse(page.text).find("main")[0].words

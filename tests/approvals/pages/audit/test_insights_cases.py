@@ -18,7 +18,7 @@ LEFT = {"parts": 2, "values": 3, "characters": 0}
 
 @pytest.fixture
 def people():
-    """Who asked and who decided a request of each outcome; a program decided one with the key of the latter."""
+    """The requester and the decider of a request of each outcome; a program decided one with a key of the decider."""
     owner, decider = alice(), bob()
     for verdict, count in ((Verdict.APPROVE, 3), (Verdict.REJECT, 2)):
         for _ in range(count):
@@ -30,7 +30,7 @@ def people():
 
 
 def numbers(page: str, beginning: str) -> dict[str, str]:
-    """The number of each link that begins like this."""
+    """Return the number of each link that begins like this."""
     links = parse(page).find("main")[0].find("a")
     return {link.attributes["href"]: link.words for link in links if link.attributes["href"].startswith(beginning)}
 

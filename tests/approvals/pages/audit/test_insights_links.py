@@ -1,4 +1,4 @@
-"""Figures of the insights page link to what they count, and a tool has a sentence on what to do about it."""
+"""Figures of the insights page link to the requests they count, and a tool has a sentence with advice."""
 
 from __future__ import annotations
 

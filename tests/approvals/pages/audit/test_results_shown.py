@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.access.standing import standing_of
+from approvals.asking.digests import input_digest
 from approvals.db.append_only import maintenance
-from approvals.db.input_digest import input_digest
 from approvals.db.pool import run
 from approvals.exceptions import OtherInput
 from approvals.live.batching import BatchCache
@@ -21,7 +21,7 @@ from approvals.pages.consumers import DeskConsumer
 from approvals.pages.lists.inbox_consumer import InboxConsumer
 from approvals.pages.result_pushes import render_results
 from approvals.queries.filters import filters_from
-from approvals.queries.results import Result, results_of
+from approvals.queries.results import ShownResult, results_of
 from approvals.record import audit
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import browser
@@ -42,7 +42,7 @@ def approved():
 
 
 def report(request: ApprovalRequest, **result) -> None:
-    said = actions.Result(input_digest=request.decision.approved_digest, **result)
+    said = actions.ReportedResult(input_digest=request.decision.approved_digest, **result)
     actions.report_result(request.pk, said, scope=request.scope, by=request.requested_by, via=Door.REST)
 
 
@@ -108,7 +108,7 @@ def test_both_digests_are_shown(approved):
 def test_a_report_of_another_input_is_shown_in_red_beside_the_result(approved):
     other = input_digest({"amount": 9})
     for error in ("<b>Wrong account</b>", ""):
-        said = actions.Result(input_digest=other, error_text=error)
+        said = actions.ReportedResult(input_digest=other, error_text=error)
         with pytest.raises(OtherInput):
             actions.report_result(approved.pk, said, scope=approved.scope, by=approved.requested_by, via=Door.REST)
     auditor = carol()
@@ -214,7 +214,9 @@ def test_results_of_many_requests_take_one_query_and_of_none_no_query(approved, 
     with django_assert_num_queries(1):
         found = results_of(others)
     decision = others[0].decision
-    assert found == {approved.pk: Result(approved_at=decision.decided_at, approved_digest=decision.approved_digest)}
+    assert found == {
+        approved.pk: ShownResult(approved_at=decision.decided_at, approved_digest=decision.approved_digest)
+    }
 
 
 def test_assignee_sees_the_result_without_the_permission_to_decide():

@@ -1,4 +1,4 @@
-"""The page of a request: what surrounds its card, and what other pages take from it."""
+"""The page of a request: the surroundings of its card, and its links to other pages."""
 
 from __future__ import annotations
 
@@ -55,6 +55,12 @@ def test_the_heading_is_in_our_words_and_the_title_is_a_quotation():
     }
     decide(approval, decider, Verdict.REJECT)
     assert [one.words for one in page_of(stored(approval), decider).find("h1")] == ["refund"]
+
+
+@pytest.mark.parametrize(("title", "quoted"), [("Run refund?", 0), ("refund", 0), ("Run refunds?", 1)])
+def test_a_title_that_only_repeats_the_heading_is_not_quoted(title, quoted):
+    page = page_of(make_request(alice(), tool_name="refund", title=title), bob())
+    assert len(page.find("p", class_="agent-title")) == quoted
 
 
 def test_the_input_stands_before_the_words_of_the_agent_and_a_long_message_is_folded():

@@ -1,4 +1,4 @@
-"""An input can be edited in fields or as JSON, and is checked while somebody types."""
+"""An input can be edited in fields or as JSON, and is checked while typing."""
 
 from __future__ import annotations
 

@@ -1,18 +1,20 @@
-"""What a call of a coding agent does is shown before anything else: its command, the lines of its edit, its address."""
+"""The effect of a coding agent's call is shown first: its command, the lines of its edit, its address."""
 
 from __future__ import annotations
 
 import pytest
+from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.forms.safeguards import folded_parts
+from approvals.asking.secrets import shown_content
 from approvals.forms.shown_calls import shown_input
 from approvals.forms.shown_edits import FOLDED, SHOWN
+from approvals.forms.unseen_parts import unseen_parts
 from approvals.models import ApprovalRequest
-from approvals.states import Kind
-from approvals.text.hunks import Pair
-from approvals.text.tables import Part
+from approvals.states import Kind, Verdict
+from approvals.text.hunks import LinePair
+from approvals.text.tables import HeldPart
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.markup import parse
@@ -20,10 +22,10 @@ from tests.support.people import alice, bob
 
 
 def shown(tool: str, context: object = None, kind: str = Kind.APPROVAL, **given: object):
-    return shown_input(ApprovalRequest(kind=kind, tool_name=tool, input=given, context=context))
+    return shown_input(shown_content(ApprovalRequest(kind=kind, tool_name=tool, input=given, context=context)))
 
 
-def pairs(diff) -> list[Pair]:
+def pairs(diff) -> list[LinePair]:
     return [pair for hunk in (*diff.shown, *diff.more) for pair in hunk.pairs]
 
 
@@ -151,7 +153,7 @@ def test_long_edits_are_folded_and_very_long_ones_are_counted():
     counts = [sum(len(hunk.pairs) for hunk in hunks) for hunks in (diff.shown, diff.more)]
     assert (counts, diff.hidden) == ([SHOWN[0], FOLDED[0]], 1_500 - SHOWN[0] - FOLDED[0])
     request = ApprovalRequest(kind=Kind.APPROVAL, tool_name="Write", input={"file_path": "a", "content": text})
-    folded, hidden = folded_parts(request)
+    folded, hidden = unseen_parts(request, Verdict.APPROVE, QueryDict())
     assert (folded.place, hidden.place, folded.characters + hidden.characters > 13_000) == (
         "input.edit.0+",
         "raw",
@@ -160,7 +162,11 @@ def test_long_edits_are_folded_and_very_long_ones_are_counted():
     (wide,) = shown("Write", file_path="a", content="x" * 100_000).diffs
     assert (len(wide.shown), len(wide.more), wide.hidden) == (0, 0, 1)
     many = shown("MultiEdit", file_path="a", edits=[{"old_string": "a", "new_string": "b"}] * 30)
-    assert (len(many.diffs), many.left_out, list(many.unseen(many.open_places()))) == (20, 10, [Part("raw", values=10)])
+    assert (len(many.diffs), many.left_out, list(many.unseen(many.open_places()))) == (
+        20,
+        10,
+        [HeldPart("raw", values=10)],
+    )
 
 
 @given(st.text(max_size=200), st.text(max_size=200))

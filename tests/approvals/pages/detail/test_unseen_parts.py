@@ -1,4 +1,4 @@
-"""People who approve what was never in view are warned once, and the audit log says how much it was."""
+"""People who approve content that was never in view are warned once, and the audit log records its size."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 from django.http import QueryDict
 
 from approvals.exceptions import UnreadParts
-from approvals.forms.safeguards import check_read, folded_parts, how_much, unseen_parts
+from approvals.forms.unseen_parts import check_read, how_much, unseen_parts
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Status, Verdict
-from approvals.text.tables import Part
+from approvals.text.tables import HeldPart
 from tests.support.desk.pressing import HTMX, at, browser, decision, press, refused, seen
 from tests.support.desk.requests import make_request, stored
 from tests.support.markup import forms, parse
@@ -27,6 +27,11 @@ def asked(db):
     return make_request(alice(), input=LONG)
 
 
+def folded_parts(request: ApprovalRequest) -> list[HeldPart]:
+    """The parts that a card shows only when opened: without JavaScript, those alone were not seen."""
+    return unseen_parts(request, Verdict.APPROVE, QueryDict())
+
+
 def unseen(request: ApprovalRequest, viewed: str, verdict: Verdict = Verdict.APPROVE) -> str:
     """How much was not seen, in words."""
     data = QueryDict(mutable=True)
@@ -35,8 +40,8 @@ def unseen(request: ApprovalRequest, viewed: str, verdict: Verdict = Verdict.APP
 
 
 def test_folded_parts_are_identified_by_path():
-    assert folded_parts(ApprovalRequest(input=LONG)) == [Part("input.0", characters=999)]
-    assert folded_parts(ApprovalRequest(input={"a": 1}, context=LONG)) == [Part("context.0", characters=999)]
+    assert folded_parts(ApprovalRequest(input=LONG)) == [HeldPart("input.0", characters=999)]
+    assert folded_parts(ApprovalRequest(input={"a": 1}, context=LONG)) == [HeldPart("context.0", characters=999)]
     assert how_much(folded_parts(ApprovalRequest(input=BOTH))) == "40 values"
 
 
@@ -68,7 +73,7 @@ def test_the_message_of_the_agent_counts_as_far_as_it_was_not_in_view():
     left = [unseen(long, f"input.0 {viewed}") for viewed in ("", "message", "message+")]
     assert left == ["1,800 characters", "800 characters", ""]
     assert unseen(ApprovalRequest(message="Because."), "") == "8 characters"
-    # What Pausepoint says about a recovery is never folded.
+    # Pausepoint's own text about a recovery is never folded.
     assert unseen(ApprovalRequest(kind=Kind.RECOVERY, message=long.message), "message") == ""
 
 
@@ -86,7 +91,7 @@ def test_without_javascript_the_buttons_stand_below_everything_that_is_not_folde
     parts = [one for one in page.all() if "data-view" in one.attributes and one.attributes["data-view"] != "edit"]
     order = [one for one in page.all() if one is bar or one in parts]
     assert (order[-1] is bar, [one.attributes["data-view"] for one in parts]) == (True, ["input.0", "input.0+", "raw"])
-    assert unseen_parts(asked, Verdict.APPROVE, QueryDict("")) == [Part("input.0", characters=999)]
+    assert unseen_parts(asked, Verdict.APPROVE, QueryDict("")) == [HeldPart("input.0", characters=999)]
 
 
 @pytest.mark.parametrize("viewed", ["", "input.1 input.00 nothing", "input.0"])
@@ -146,5 +151,5 @@ def test_rest_of_a_long_context_can_be_opened(db):
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     (raw,) = page.find("details", data_fold="raw-context")
     assert '"fact 599":599' in raw.words
-    assert folded_parts(request) == [Part("raw-context", values=100)]
+    assert folded_parts(request) == [HeldPart("raw-context", values=100)]
     assert [unseen(request, viewed) for viewed in ("raw", "raw raw-context")] == ["600 values", ""]

@@ -26,7 +26,7 @@ def client(client):
 
 
 def chips(html: str) -> dict[str, str]:
-    """Return what the chips are set to."""
+    """Return the value of each chip."""
     found = {
         one.attributes["data-chip"]: one.find("summary")[0].find("b")
         for one in parse(html).find("details", class_="chip")

@@ -1,4 +1,4 @@
-"""Rows of the inbox: no text of a client is raw, and a decided one shows what was approved."""
+"""Rows of the inbox: no text of a client is raw, and a decided one shows the approved input."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def words_in(row: Element) -> list[str]:
 
 
 def test_no_text_of_a_client_is_raw_in_a_row():
-    html = render_to_string("approvals/inbox/_rows.html", {"rows": rows()})
+    html = render_to_string("approvals/inbox/_rows.html", {"rows": [row.shown for row in rows()]})
     assert [html.count(raw) for raw in ("<b>title", "\u202e", "\x01", "{{")] == [0, 0, 0, html.count("{{ row.title }}")]
     assert html.count("&lt;b&gt;title&lt;/b&gt; &amp;amp; {{ row.title }}") > 10
 
@@ -80,9 +80,9 @@ def test_a_decided_row_shows_when_it_was_decided_and_a_waiting_one_when_it_was_r
         row.request.pk: row.shown
         for row in rows_for(standing_of(decider), request_list.listed(ApprovalRequest.objects.all()))
     }
-    times = [parse(str(shown[made.pk]["when"])).find("time")[0].words for made in (decided, waiting)]
+    times = [parse(str(shown[made.pk].about.when)).find("time")[0].words for made in (decided, waiting)]
     assert times == ["just now", "5h ago"]
-    assert shown[decided.pk]["outcome"] == "Approved by bob"
+    assert shown[decided.pk].outcome.words == "Approved by bob"
 
 
 SCHEMA = {"properties": {"day": {"format": "date"}, "fee": {"x-currency": "EUR"}}}
@@ -93,7 +93,7 @@ def test_a_row_has_its_values_in_words_where_the_schema_says_what_they_are():
     owner, decider = alice(), bob()
     waiting, decided = (make_request(owner, input=dict(PLAIN), response_schema=SCHEMA) for _number in range(2))
     decide(decided, decider, Verdict.EDIT, edited_input={"day": "2026-12-31"})
-    html = render_to_string("approvals/inbox/_rows.html", {"rows": listed_rows(decider)})
+    html = render_to_string("approvals/inbox/_rows.html", {"rows": [row.shown for row in listed_rows(decider)]})
     values = {row.attributes["id"]: words_in(row) for row in parse(html).find("li")}
     assert values == {
         f"row-{waiting.pk}": ["day Dec. 24, 2026", "fee 120.00 EUR"],
@@ -123,10 +123,7 @@ def test_a_title_that_only_names_the_tool_is_quiet_and_a_row_without_values_has_
         ("Run ?", "", {}),
     ):
         make_request(owner, title=title, tool_name=tool, input=given)
-    html = render_to_string(
-        "approvals/inbox/_rows.html",
-        {"rows": rows_for(standing_of(bob()), request_list.listed(ApprovalRequest.objects.all()))},
-    )
+    html = render_to_string("approvals/inbox/_rows.html", {"rows": [row.shown for row in listed_rows(bob())]})
     found = {
         row.find("a")[0].words: (
             "is-made" in row.attributes["class"],

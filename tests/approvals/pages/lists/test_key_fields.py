@@ -7,7 +7,6 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.models import ToolSettings
 from approvals.pages.key_fields import MAX_VALUE, key_values, read_beginning
 
 REFUND = {
@@ -25,7 +24,7 @@ VALUES = st.recursive(
 
 
 def chosen(*pointers: str) -> list[tuple[str, str]]:
-    return key_values(REFUND, ToolSettings(tool_name="refund", key_fields=list(pointers)))
+    return key_values(REFUND, pointers)
 
 
 def test_an_administrator_chooses_the_fields_and_their_order():
@@ -35,10 +34,10 @@ def test_an_administrator_chooses_the_fields_and_their_order():
 
 def test_without_a_choice_or_a_chosen_field_the_first_short_values_are_shown():
     plain = [("amount", "120"), ("urgent", "true")]
-    assert [key_values(REFUND, None), chosen(), chosen("/absent"), chosen("amount")] == [plain] * 4
-    assert key_values({"a": "x" * 200}, None) == [("a", "x" * MAX_VALUE + "…")]
-    assert key_values({"rows": [1, 2]}, None) == [("rows", "[1, 2]")]
-    assert [key_values(value, None) for value in ({}, "", "words\nof\u202e mine")] == [
+    assert [key_values(REFUND, ()), chosen(), chosen("/absent"), chosen("amount")] == [plain] * 4
+    assert key_values({"a": "x" * 200}, ()) == [("a", "x" * MAX_VALUE + "…")]
+    assert key_values({"rows": [1, 2]}, ()) == [("rows", "[1, 2]")]
+    assert [key_values(value, ()) for value in ({}, "", "words\nof\u202e mine")] == [
         [],
         [],
         [("", "words of⟨U+202E⟩ mine")],
@@ -47,12 +46,11 @@ def test_without_a_choice_or_a_chosen_field_the_first_short_values_are_shown():
 
 def test_a_command_or_an_address_is_shown_instead_of_what_the_agent_says_about_it():
     command = {"description": "Show the status", "command": f"rm -rf /srv {'x' * 100}"}
-    assert key_values(command, None, "Bash") == [("command", f"rm -rf /srv {'x' * 68}…")]
+    assert key_values(command, (), "Bash") == [("command", f"rm -rf /srv {'x' * 68}…")]
     fetch = {"prompt": "Read it", "url": "https://example.com"}
-    assert key_values(fetch, None, "WebFetch") == [("url", "https://example.com")]
-    assert key_values(command, None, "refund") == [("description", "Show the status")]
-    chosen = ToolSettings(tool_name="Bash", key_fields=["/description"])
-    assert key_values(command, chosen, "Bash") == [("description", "Show the status")]
+    assert key_values(fetch, (), "WebFetch") == [("url", "https://example.com")]
+    assert key_values(command, (), "refund") == [("description", "Show the status")]
+    assert key_values(command, ["/description"], "Bash") == [("description", "Show the status")]
 
 
 @given(VALUES, st.integers(0, 200))
@@ -60,12 +58,11 @@ def test_any_beginning_of_json_can_be_read(value, length):
     text = json.dumps(value, ensure_ascii=False)
     found = read_beginning(text[:length])
     assert length < len(text) or text == "" or found == value
-    key_values(found, None)
+    key_values(found, ())
 
 
 def test_a_beginning_keeps_what_is_complete_and_true():
     text = json.dumps(REFUND, ensure_ascii=False)
     assert read_beginning(text[: text.index('"lines"')]) == {"note": "n" * 500, "amount": 120, "order": {"id": "47/11"}}
-    sku = ToolSettings(tool_name="refund", key_fields=["/order/lines/0/sku"])
-    assert key_values(read_beginning(text[:-3]), sku) == [("sku", "a~b")]
+    assert key_values(read_beginning(text[:-3]), ["/order/lines/0/sku"]) == [("sku", "a~b")]
     assert read_beginning("[" * 100_000) == {}

@@ -1,4 +1,4 @@
-"""What fields for a person or a tool suggest, and to whom."""
+"""Suggestions of fields for a person or a tool, by reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named views, snoozed requests and what the command palette offers."""
+"""Named views, snoozed requests and the offers of the command palette."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Workflows page: states, progress by step, duration, search, pages, and what its pushes hold."""
+"""The Workflows page: states, progress by step, duration, search, pages, and its pushes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def titles(client, address: str) -> dict[str, list[str]]:
 
 
 def push(person, q: str = "") -> str:
-    """Return what an open page with this search gets after it missed everything."""
+    """Return the push that an open page with this search gets after it missed everything."""
     live = WorkflowsConsumer()
     live.q, live.scope = q, {"query_string": b"since=0"}
     return live.catch_up(standing_of(person), BatchCache())

@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from approvals.access.standing import standing_of
-from approvals.pages.policy.forms import GrantForm
-from approvals.queries.policy.cases import case_of
+from approvals.pages.grants.forms import GrantForm
+from approvals.queries.policy.grants.grant_case import case_of
 from tests.approvals.actions.policy.granting import ask
 from tests.support.people import alice, bob
 

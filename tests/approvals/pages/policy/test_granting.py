@@ -1,4 +1,4 @@
-"""*Approve for…*: the panel offers what is possible, says what it means, and gives the grant with the approval."""
+"""*Approve for…*: the panel offers the possible grants with their meaning, and gives one with the approval."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from approvals.models import ApprovalRequest, Grant, Preferences, ToolSettings
-from approvals.queries.policy import grants
+from approvals.queries.policy.grants import ledger
 from approvals.states import Priority, Verdict
 from tests.approvals.actions.policy.granting import ask, statuses
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE
@@ -160,7 +160,7 @@ def test_a_preview_leaves_out_what_the_policy_decided_without_asking():
     ],
 )
 def test_a_preview_that_does_not_look_at_all_requests_says_so(looked_at, words, monkeypatch):
-    monkeypatch.setattr(grants, "MAX_PREVIEWED", looked_at)
+    monkeypatch.setattr(ledger, "MAX_PREVIEWED", looked_at)
     asker, decider = alice(), bob()
     for number in range(3):
         decide(ask(asker, {"amount": number}), decider, Verdict.APPROVE)
@@ -238,7 +238,7 @@ def test_what_waits_and_is_covered_is_said_before_and_offered_after_and_decided_
         in parse(client.get(f"/settings/grants/{grant.pk}/").text).words
     )
     assert statuses([*waiting, *others]) == ["pending"] * 5
-    # What is asked from now on does not wait.
+    # Later calls don't wait.
     assert ask(asker, {"amount": 9}).status == "approved"
 
 

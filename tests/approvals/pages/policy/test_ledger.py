@@ -1,4 +1,4 @@
-"""What runs without asking: who sees which grants, their uses, revoking one, and asking about everything."""
+"""The page of calls that run unasked: each reader's grants, their uses, revoking one, and asking about everything."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_grant_shows_its_uses_with_links_and_a_use_leads_back_to_it():
 
 
 def test_pages_of_uses_and_of_grants_go_on_where_the_last_one_ended(monkeypatch):
-    monkeypatch.setattr("approvals.pages.policy.ledger.PAGE", 2)
+    monkeypatch.setattr("approvals.pages.grants.ledger.PAGE", 2)
     asker, decider = alice(), bob()
     given = [give(decider, asker, terms(), tool=f"tool-{number}") for number in range(3)]
     shown = page(decider)

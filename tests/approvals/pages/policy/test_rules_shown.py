@@ -1,4 +1,4 @@
-"""Pages say which rule a request was asked under or decided by, and show first what the rule says."""
+"""Pages name the rule that a request was asked under or decided by, and show the rule's text first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from approvals.background import sweep
 from approvals.models import ApprovalRequest, OutboxEvent
 from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import notifications
-from approvals.pages.bulk import Step, compare_by_tool
+from approvals.pages.bulk import BulkOutcome, compare_by_tool
 from approvals.states import Door, Route, Verdict
 from tests.approvals.actions.policy.granting import ask
 from tests.support.desk.ruling import administrator, apply_policy
@@ -124,7 +124,7 @@ def test_a_bulk_decision_shows_the_key_fields_of_the_rules_first(client):
     store_tool_settings("refund", {"key_fields": ["/order"]}, by=administrator())
     asked = [ask(asker, VALUE), ask(asker, VALUE | {"amount": 7})]
     apply_policy()
-    steps = [Step(request, "") for request in (*asked, ask(asker, VALUE))]
+    steps = [BulkOutcome(request, "") for request in (*asked, ask(asker, VALUE))]
     assert [compare_by_tool(some)[0].columns for some in (steps[:2], steps)] == [
         ["iban", "amount"],
         ["iban", "order", "amount"],

@@ -10,7 +10,7 @@ from approvals import actions
 from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, Grant, ToolSettings
-from approvals.queries.policy.suggested import suggestions_for
+from approvals.queries.policy.rules.suggestions import suggestions_for
 from approvals.states import Door, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
 from tests.support.desk.pressing import at, browser
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def people():
-    """Who asks, and who decides and administers."""
+    """The requester, and a person who decides and administers."""
     return alice(), make_person("root", "administer", "decide_approvalrequest", "view_approvalrequest")
 
 

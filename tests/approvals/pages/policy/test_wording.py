@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils import translation
 
-from approvals.pages.policy.wording import how_long
+from approvals.pages.grants.wording import how_long
 
 
 def test_the_number_of_uses_is_written_as_in_the_language_of_the_reader():

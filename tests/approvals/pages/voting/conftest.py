@@ -1,4 +1,4 @@
-"""What the tests of votes on pages share: who may vote, and a payment that two teams have to approve."""
+"""Shared by the tests of votes on pages: voters, and a payment that two teams have to approve."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals.access.standing import standing_of
-from approvals.actions.policy import absences
-from approvals.actions.policy.absences import Away, changing_absences, end_absence, set_absence
+from approvals.actions.policy import absence as absence_actions
+from approvals.actions.policy.absence import Away, changing_absences, end_absence, set_absence
 from approvals.db.pool import run
 from approvals.live.batching import BatchCache
 from approvals.models import Absence
@@ -46,7 +46,7 @@ def in_inbox(person: User, absent: User) -> str:
 
 
 def rows_in(html: str) -> dict[str, str]:
-    """What becomes of each row: how it is swapped."""
+    """Return the kind of swap of each row."""
     return {
         row.attributes["id"]: row.attributes["hx-swap-oob"] for row in parse(html).find("li") if "id" in row.attributes
     }
@@ -112,7 +112,7 @@ def test_the_sweep_finds_what_has_just_begun_and_what_has_just_ended():
     def found(at) -> bool:
         return changing_absences(at).exists()
 
-    begins, ends, late = absence.starts_at, absence.until, absences.TOLD_WITHIN
+    begins, ends, late = absence.starts_at, absence.until, absence_actions.TOLD_WITHIN
     moments = [begins - SECOND, begins, begins + late - SECOND, begins + late, now, ends - SECOND, ends, ends + late]
     assert [found(moment) for moment in moments] == [False, True, True, False, False, False, True, False]
 
@@ -138,11 +138,11 @@ async def test_open_pages_are_told_once_of_one_that_begins_by_itself():
     request = await run(payment_of, owner, absent)
     absence = await run(lambda: away(absent, other, since=timedelta(0)))
     async with line("/ws/desk/", other) as page:
-        await run(absences.tell_of_changing_absences)
+        await run(absence_actions.tell_of_changing_absences)
         assert "You vote for bob" in await page.until(f'id="request-{request.pk}"')
-        await run(absences.tell_of_changing_absences)
+        await run(absence_actions.tell_of_changing_absences)
         await run(lambda: Absence.objects.filter(pk=absence.pk).update(until=timezone.now()))
-        await run(absences.tell_of_changing_absences)
+        await run(absence_actions.tell_of_changing_absences)
         assert "waits for finance" in await page.until(f'id="request-{request.pk}"')
 
 
@@ -152,5 +152,5 @@ async def test_the_page_of_workflows_gets_its_counts():
     await run(payment_of, owner, absent)
     async with line("/ws/workflows/", other) as page:
         await run(lambda: away(absent, other, since=timedelta(0)))
-        await run(absences.tell_of_changing_absences)
+        await run(absence_actions.tell_of_changing_absences)
         assert "waiting" in await page.push()

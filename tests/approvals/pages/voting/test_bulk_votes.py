@@ -1,4 +1,4 @@
-"""Bulk decisions of requests that several people decide: what the review says, what a vote is about, and what is counted."""
+"""Bulk decisions of requests that several people decide: the review, the input of a vote, and the counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of their own vote while others are awaited: on the card, in its row, and where the row stands."""
+"""One's own vote while others are awaited: on the card, in its row, and the place of the row."""
 
 from __future__ import annotations
 
@@ -167,6 +167,21 @@ def test_pushed_rows_differ_between_those_who_have_voted_and_the_others(payment,
     rows = [page.find("li", id=f"row-{payment.pk}")[0] for page in pushed]
     assert [row.attributes["data-section"] for row in rows] == ["voted", "waiting", "waiting"]
     assert ["You approved" in row.words for row in rows] == [True, False, False]
-    # Whoever has voted is not notified of the votes of others.
+    # Voters are not notified of the votes of others.
     notified = [bool(page.find("div", class_="browser-notification")) for page in pushed]
     assert notified == [False, True, False]
+
+
+def test_a_push_shows_each_voter_their_own_vote(people):
+    """Both votes count, the voters have the same rights, and both pages get what one batch has rendered."""
+    request = make_voted(alice(), Terms(stages=both(group(votes=2)).stages, veto=False), input=REFUND)
+    vote(request, people[1], Verdict.APPROVE)
+    vote(request, people[2], Verdict.REJECT)
+    shared = BatchCache()
+    words = {}
+    for person in people[1:]:
+        viewer = standing_of(person)
+        changed = list(request_list.listed(requests_for(viewer).filter(pk=request.pk), whole=True))
+        pushed = parse(render_push(viewer, shared, Filters(), changed, cards=False))
+        words[person.username] = [each.words for each in pushed.find("span", class_="row-voted")]
+    assert words == {"dave": ["You approved"], "erin": ["You rejected"]}

@@ -1,4 +1,4 @@
-"""Votes on the pages: who may vote, how far it is, and what is refused."""
+"""Votes on the pages: rights, progress, and refusals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from approvals.live.batching import BatchCache
 from approvals.models import Decision, Vote
 from approvals.pages.cards import card_for
 from approvals.pages.consumers import _workflow_changed
-from approvals.policy.terms import OnExpire, Reason, Terms
+from approvals.policy.terms import MessageRule, OnExpire, Terms
 from approvals.states import Verdict
 from tests.support.desk.away import away
 from tests.support.desk.pressing import HTMX, at, browser, press, seen
@@ -88,7 +88,7 @@ def test_the_deadline_says_that_the_run_is_stopped(people):
 
 
 def test_where_every_decision_needs_a_message_the_page_says_so(people):
-    request = make_voted(alice(), Terms(reason=Reason.ALWAYS), input=REFUND)
+    request = make_voted(alice(), Terms(reason=MessageRule.ALWAYS), input=REFUND)
     page = parse(browser(people[0]).get(request.get_absolute_url()).text)
     assert "Every decision needs a message." in [hint.words for hint in page.find("p", class_="hint")]
     (form,) = page.find("details", class_="edit")
@@ -120,7 +120,7 @@ def test_the_inbox_reads_as_many_statements_for_one_voted_request_as_for_many(pa
         vote(request, people[0])
     with CaptureQueriesContext(connection) as many:
         client.get("/requests/")
-    # One more reads the rights of those who have voted, which no one had before.
+    # One more reads the rights of the voters; before, there were none.
     assert len(many) <= len(one) + 4
 
 
@@ -136,7 +136,7 @@ def test_a_bulk_decision_votes(payment, people):
 
 
 def test_a_rejection_by_terms_needs_a_message(people):
-    request = with_terms(make_voted(alice(), Terms()), Terms(reason=Reason.ALWAYS))
+    request = with_terms(make_voted(alice(), Terms()), Terms(reason=MessageRule.ALWAYS))
     for verdict in ("approve", "reject"):
         sent = seen(request) | {"verdict": verdict}
         assert browser(people[0]).post(at(request), sent, headers=HTMX).status_code == 422

@@ -1,4 +1,4 @@
-"""What a condition costs is told before it runs, and grows at least as fast as its work."""
+"""The cost of a condition is known before it runs, and grows at least as fast as its work."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.policy.conditions.cost import Size, size_of
-from approvals.policy.conditions.expressions import MAX_STEPS, Budget, Expression
+from approvals.policy.conditions.expressions import MAX_STEPS, Expression, StepBudget
 from tests.approvals.policy.writing import facts
 
-#: Conditions whose work grows with what they read, or with its square.
+#: Conditions whose work grows with the data they read, or with its square.
 LINEAR = [
     'input.t == "x"',
     "input.a != input.b",
@@ -35,7 +35,7 @@ QUADRATIC = [
 @pytest.mark.parametrize(("condition", "power"), [*((each, 1) for each in LINEAR), *((each, 2) for each in QUADRATIC)])
 def test_a_condition_costs_twice_as_much_or_more_when_what_it_reads_doubles(condition, power):
     once, twice = (Expression(condition).cost(Size(size, size // 16, size // 4)) for size in (4_096, 8_192))
-    # What does not grow, as the number of operators, is small.
+    # Parts that don't grow, such as the number of operators, are small.
     assert twice >= 1.9**power * once or twice > MAX_STEPS
 
 
@@ -48,7 +48,7 @@ def test_a_search_in_a_long_text_is_priced_by_both_texts():
 
 def test_a_search_that_would_take_too_long_does_not_run():
     found = facts({"memo": "a" * 50_000, "payee": "b" * 50_000})
-    assert Expression("input.memo.contains(input.payee)").holds(found.values, found.size, Budget()) is None
+    assert Expression("input.memo.contains(input.payee)").holds(found.values, found.size, StepBudget()) is None
 
 
 def test_texts_that_are_joined_cost_what_they_are_together():
@@ -71,7 +71,7 @@ def test_an_item_may_still_be_as_large_as_the_list():
 
 def facts_hold(condition: str, value: dict) -> bool | None:
     found = facts(value)
-    return Expression(condition).holds(found.values, found.size, Budget())
+    return Expression(condition).holds(found.values, found.size, StepBudget())
 
 
 def test_letters_outside_ascii_count_as_the_bytes_that_they_take():

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.policy.conditions.cost import Size, size_of
-from approvals.policy.conditions.expressions import MAX_LENGTH, Budget, Expression, InvalidExpression
+from approvals.policy.conditions.expressions import MAX_LENGTH, Expression, InvalidExpression, StepBudget
 from tests.approvals.policy.writing import facts
 
 
 def holds(text: str, value=None, **more) -> bool | None:
     found = facts(value, **more)
-    return Expression(text).holds(found.values_with_requester, found.size_with_requester, Budget())
+    return Expression(text).holds(found.values_with_requester, found.size_with_requester, StepBudget())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_is_no_condition_is_refused_with_its_place(text, fault):
         ('input.to != ["bob", "eve"]', {"to": [1]}),
         ('keys(input.card).all(name, name in ["a"]) && "note" in input', {"card": {"a": 1}, "note": 1}),
         ('input.all(name, name in ["a"])', {"a": 1}),
-        # What is true whatever else is missing is true.
+        # True even if all other values are missing.
         ('input.missing == 1 || tool == "refund"', {}),
     ],
 )
@@ -156,7 +156,7 @@ HOSTILE = [
         {"n": list(range(300))},
     ),
     ("input.n.all(x, [input.t].all(y, [input.t].all(z, y + z != input.t)))", {"n": list(range(500)), "t": LONG}),
-    # What looks like the end of a text is none, or the other way round.
+    # Looks like the end of a text without being one, or the reverse.
     (
         r"""input.n.all(x, r"\\" != ")" && input.n.all(y, r"\\" != ")" && input.n.all(z, x + y + z >= 0)))""",
         {"n": LONG_LIST},
@@ -182,14 +182,14 @@ def test_a_hostile_condition_ends_within_fifty_milliseconds(text, value):
     best = 1.0
     for _ in range(3):
         begun = time.thread_time()
-        expression.holds(found.values, size_of(value), Budget())
+        expression.holds(found.values, size_of(value), StepBudget())
         best = min(best, time.thread_time() - begun)
     assert best < 0.05
 
 
 @pytest.mark.parametrize("gap", [" ", "\t\n", "//\n", '// a comment (\n // and "another\n'])
 def test_what_stands_between_a_loop_and_its_brackets_makes_it_no_cheaper(gap):
-    budgets = [Budget(), Budget()]
+    budgets = [StepBudget(), StepBudget()]
     for between, budget in zip(("", gap), budgets, strict=True):
         text = f"input.n.{between}all{between}(x, !input.t.contains{between}('b'))"
         assert Expression(text).holds(facts({"n": [1, 2], "t": "a"}).values, Size(100, 2, 10), budget) is True
@@ -197,7 +197,7 @@ def test_what_stands_between_a_loop_and_its_brackets_makes_it_no_cheaper(gap):
 
 
 def test_conditions_of_one_request_share_their_budget():
-    expression, found, budget = Expression("input.t.contains('b')"), facts({"t": "a" * 100_000}), Budget()
+    expression, found, budget = Expression("input.t.contains('b')"), facts({"t": "a" * 100_000}), StepBudget()
     found_values = [expression.holds(found.values, found.size, budget) for _ in range(200)]
     spent = found_values.index(None)
     assert 0 < spent < 200

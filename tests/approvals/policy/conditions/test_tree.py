@@ -7,7 +7,7 @@ from importlib.metadata import version
 import pytest
 
 from approvals.policy.conditions.expressions import _environment
-from approvals.policy.conditions.tree import Kind, Node, read_tree, rewritten
+from approvals.policy.conditions.tree import ExpressionKind, Node, read_tree, rewritten
 
 
 def stored(text: str) -> bytes:
@@ -20,7 +20,7 @@ def never(_node: Node) -> bool:
 
 
 def name(text: str) -> Node:
-    return Node(Kind.NAME, text)
+    return Node(ExpressionKind.NAME, text)
 
 
 def test_the_version_of_the_library_is_the_one_whose_stored_form_is_known():
@@ -30,12 +30,18 @@ def test_the_version_of_the_library_is_the_one_whose_stored_form_is_known():
 def test_a_tree_has_every_part_of_a_condition():
     text = 'has(input.a) && input.b[0] == "text" && !({"k": input}.k in [1, tool])'
     first, second, third = _operands(read_tree(stored(text)))
-    assert first == Node(Kind.MEMBER, "a", (name("input"),))
-    index = Node(Kind.CALL, "_[_]", (Node(Kind.MEMBER, "b", (name("input"),)), Node(Kind.CONSTANT)))
-    assert second == Node(Kind.CALL, "_==_", (index, Node(Kind.CONSTANT, length=4)))
-    member = Node(Kind.MEMBER, "k", (Node(Kind.OBJECT, parts=(Node(Kind.CONSTANT, length=1), name("input"))),))
-    items = Node(Kind.LIST, parts=(Node(Kind.CONSTANT), name("tool")))
-    assert third == Node(Kind.CALL, "!_", (Node(Kind.CALL, "@in", (member, items)),))
+    assert first == Node(ExpressionKind.MEMBER, "a", (name("input"),))
+    index = Node(
+        ExpressionKind.CALL, "_[_]", (Node(ExpressionKind.MEMBER, "b", (name("input"),)), Node(ExpressionKind.CONSTANT))
+    )
+    assert second == Node(ExpressionKind.CALL, "_==_", (index, Node(ExpressionKind.CONSTANT, length=4)))
+    member = Node(
+        ExpressionKind.MEMBER,
+        "k",
+        (Node(ExpressionKind.OBJECT, parts=(Node(ExpressionKind.CONSTANT, length=1), name("input"))),),
+    )
+    items = Node(ExpressionKind.LIST, parts=(Node(ExpressionKind.CONSTANT), name("tool")))
+    assert third == Node(ExpressionKind.CALL, "!_", (Node(ExpressionKind.CALL, "@in", (member, items)),))
 
 
 def _operands(node: Node) -> list[Node]:
@@ -46,8 +52,8 @@ def _operands(node: Node) -> list[Node]:
 
 def test_a_loop_has_its_list_its_variable_and_its_result():
     loop = read_tree(stored("input.l.all(each, each > 0)"))
-    assert (loop.kind, loop.name, loop.result, len(loop.parts)) == (Kind.LOOP, "each", "@result", 5)
-    assert loop.parts[0] == Node(Kind.MEMBER, "l", (name("input"),))
+    assert (loop.kind, loop.name, loop.result, len(loop.parts)) == (ExpressionKind.LOOP, "each", "@result", 5)
+    assert loop.parts[0] == Node(ExpressionKind.MEMBER, "l", (name("input"),))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,9 @@ def test_calls_can_become_others_and_loops_can_need_a_list():
         in_order=never,
         needs_list=lambda _looped: True,
     )
-    joined = Node(Kind.CALL, "_+_", (Node(Kind.MEMBER, "l", (name("input"),)), Node(Kind.LIST)))
+    joined = Node(
+        ExpressionKind.CALL, "_+_", (Node(ExpressionKind.MEMBER, "l", (name("input"),)), Node(ExpressionKind.LIST))
+    )
     assert read_tree(after).parts[0] == joined
     assert "@same" in {call.name for call in _calls(read_tree(after))}
     assert "_==_" not in {call.name for call in _calls(read_tree(after))}
@@ -93,4 +101,4 @@ def test_an_equality_can_be_in_words_of_order(before, after):
 
 def _calls(node: Node) -> list[Node]:
     below = [call for part in node.parts for call in _calls(part)]
-    return [node, *below] if node.kind == Kind.CALL else below
+    return [node, *below] if node.kind == ExpressionKind.CALL else below

@@ -14,6 +14,7 @@ from chats.models import Attachment, Chat, Message, Turn
 from tests.support import people
 from tests.support.chats.branches import branch
 from tests.support.chats.files import GIF, JPEG, PDF, PNG, SVG, WEBP, data_url, file_part, message
+from tests.support.chats.turns import model_history
 from tests.support.machines import Client, machine
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -139,7 +140,7 @@ def test_a_stored_file_counts_each_time_that_a_message_names_it(client, monkeypa
     assert send(client, *[stored] * 2, message_id="u2").status == 200
     again = send(client, stored, message_id="u3")
     assert (again.status, "of a chat can have at most" in again.json["detail"]) == (400, True)
-    # What an edit removed is not sent any more, so it does not count.
+    # Files removed by an edit are not sent any more, so they don't count.
     client.messages = [message(*[stored] * 2, text="Only these")]
     assert client.post(messageId="u0").status == 200
 
@@ -152,7 +153,7 @@ def test_a_message_may_be_a_file_alone_and_names_the_chat(client):
 def test_an_empty_text_beside_a_file_is_not_sent_to_the_model(client):
     client.messages = [{"id": "u0", "role": "user", "parts": [file_part(), {"type": "text", "text": ""}]}]
     assert client.post().status == 200
-    (asked, *_) = queries.model_history(Turn.objects.get())
+    (asked, *_) = model_history(Turn.objects.get())
     assert [block["type"] for block in asked.content] == ["image"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 from uuid import uuid4
 
@@ -240,3 +241,29 @@ def test_a_late_answer_names_who_decided_on_the_dashboard():
     answer = client.answer("Alice's")
     assert (answer.status, answer.json["decision"]["by"], answer.json["decision"]["via"]) == (409, "bob", "dashboard")
     assert "This request was answered just now by bob." in answer.json["detail"]
+
+
+UNSTORABLE = {
+    "NUL": "a\0b",
+    "half a character": "\ud800",
+    "a large integer": 10**20,
+    "depth": json.loads("[" * 90 + "]" * 90),
+}
+
+
+@pytest.mark.parametrize("name", UNSTORABLE)
+def test_an_answer_that_cannot_be_stored_is_refused(name):
+    client = paused("ask")
+    before = stored()
+    client.fill(UNSTORABLE[name])
+    answer = client.post(messageId=client.last["id"])
+    assert (answer.status, answer.code, stored()) == (422, "invalid", before)
+
+
+def test_what_a_copy_says_beside_its_answers_is_not_stored_and_need_not_be_storable():
+    client = paused("ask")
+    said = {"type": "text", "text": "a\0b" + "x" * 1_100_000}
+    client.last["parts"].insert(0, said)
+    assert client.answer("Express").types[-1] == "finish"
+    client.read()
+    assert said not in client.last["parts"]

@@ -1,4 +1,4 @@
-"""What AI SDK clients get of how an answer ended, and while a model is silent."""
+"""An AI SDK client's data on the end of an answer, and while a model is silent."""
 
 from __future__ import annotations
 

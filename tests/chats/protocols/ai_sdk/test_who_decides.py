@@ -1,4 +1,4 @@
-"""Who may decide through an AI SDK client, and under which name."""
+"""The deciders through an AI SDK client, and their recorded names."""
 
 from __future__ import annotations
 

@@ -7,12 +7,13 @@ import json
 import pytest
 from django.test import Client
 
-from chats import queries
 from chats.agent.provider import CONTEXT_CLOSES, CONTEXT_OPENS
 from chats.models import Chat, Turn
-from chats.queries.projection import user_message, user_parts
+from chats.queries.conversations import user_message
+from chats.queries.projection import user_parts
 from tests.support import people
 from tests.support.chats.front_end import CONTEXT, front_end, shown
+from tests.support.chats.turns import model_history
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +27,7 @@ WAITING = {
 
 def model_texts(turn: Turn) -> list[list[str]]:
     """Return the person's texts as the model was shown them, by message."""
-    shown_of_people = [message.content for message in queries.model_history(turn) if message.role == "user"]
+    shown_of_people = [message.content for message in model_history(turn) if message.role == "user"]
     return [[block["text"] for block in blocks] for blocks in shown_of_people if blocks[0]["type"] == "text"]
 
 

@@ -1,4 +1,4 @@
-"""Runs of sub-agents: their full path, and what streams back when they are resumed."""
+"""Runs of sub-agents: their full path, and the streams of their resumption."""
 
 from __future__ import annotations
 

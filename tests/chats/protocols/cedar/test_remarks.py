@@ -1,4 +1,4 @@
-"""What a Cedar-OS front end is told of how an answer ended."""
+"""A Cedar-OS front end's data on the end of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resuming runs: approvals, rejections, answers and edits, what streams back, and what is refused."""
+"""Resuming runs: approvals, rejections, answers and edits, their streams, and refusals."""
 
 from __future__ import annotations
 

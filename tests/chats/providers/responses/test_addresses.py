@@ -1,4 +1,4 @@
-"""OPENAI_BASE_URL changes while a model is called the same: what a server keeps in an answer goes back to that server alone."""
+"""OPENAI_BASE_URL changes but the model's name stays: a server's own data in an answer goes back to that server alone."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 from approvals.states import Verdict
 from chats.agent.provider import ITEM
-from chats.queries.remarks import words_of
+from chats.queries.values import words_of
 from chats.states import TurnState
 from tests.chats.providers.stands import STANDS
 from tests.chats.providers.test_every_provider import LACKS, PARIS, REFUND, chat, say
@@ -49,7 +49,7 @@ def test_a_chat_changes_its_provider_while_it_waits_for_a_person(stands, begin, 
     kinds = [kind for kind, _ in stands[end].conversation() if kind != "system"]
     assert kinds == ["user", "assistant", "call", "result", "assistant", "call", "result", "assistant", "user"]
     assert [step.provider for step in turn.steps.order_by("index")] == [begin, begin, end]
-    # What a provider keeps for itself is sent to no other.
+    # A provider's internal data is sent to no other.
     assert f'"{ITEM}"' not in json.dumps(stands[end].server.requests[-1].body)
 
 

@@ -1,4 +1,4 @@
-"""What people are told when a server with the Responses API fails, is silent, or says what it should not."""
+"""Error messages when a server with the Responses API fails, is silent, or breaks the protocol."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ PASSING = {
 
 @pytest.mark.parametrize("case", PASSING)
 async def test_an_answer_that_fails_before_its_first_word_is_asked_for_again(server, case):
-    # The server has begun to think, which nobody has seen.
+    # The server has begun to think, invisibly.
     server.will(plays(*begins(), added(0, thought()), PASSING[case], done=False), says(HI))
     assert ((await ask(server)).blocks[0]["text"], len(server.requests)) == ("Hi", 2)
 
@@ -124,7 +124,7 @@ async def test_a_model_that_thinks_is_waited_for_beyond_the_patience_for_a_silen
 
 async def test_a_server_may_be_silent_for_as_long_as_the_patience_is_set():
     timeouts = [
-        (await ResponsesProvider(api_key=KEY, model="gpt-5.5", patience=patience)._client()).timeout
+        (await ResponsesProvider(api_key=KEY, model="gpt-5.5", patience=patience)._clients.of_loop()).timeout
         for patience in (10, 600)
     ]
     assert [timeout.read for timeout in timeouts] == [120, 600]

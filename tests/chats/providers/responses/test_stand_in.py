@@ -1,4 +1,4 @@
-"""The stand-in for the Responses API: it speaks as the API's own types say, and refuses what the API refuses."""
+"""The stand-in for the Responses API: it conforms to the API's own types, and refuses the same requests."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ ENDS = {
     "max_output_tokens": ("max_tokens", {}),
     "content_filter": ("refusal", {"type": "refusal"}),
     "of_next_year": ("unknown", {"reason": "of_next_year"}),
-    # What is incomplete is not made whole by its word for it.
+    # An incomplete item isn't made whole by its own status.
     "completed": ("unknown", {"reason": "incomplete"}),
 }
 

@@ -1,4 +1,4 @@
-"""Whole turns with the Responses API: the real runner, and a server that refuses what the real API refuses."""
+"""Whole turns with the Responses API: the real runner, and a server that refuses the same requests as the real API."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def server(settings):
 
 
 def restart():
-    """Drop what the process holds in memory. The next turn runs on a new event loop anyway."""
+    """Drop the caches of the process. The next turn runs on a new event loop anyway."""
     providers._make.cache_clear()
     registry.load.cache_clear()
 
@@ -63,7 +63,7 @@ def items(server, number=-1):
 
 
 def back(item):
-    """An item as it goes back: without what says only how it went."""
+    """An item as sent back: without its status."""
     kept = {name: value for name, value in item.items() if name != "status" or item["type"] == "message"}
     for part in kept.get("content", ()):
         part.pop("logprobs", None)
@@ -145,7 +145,7 @@ def test_a_broken_answer_leaves_its_words_and_the_thoughts_of_the_steps_before(s
     )
     say(turn.chat, "Go on")
     assert items(server)[1:3] == [*map(back, first)]
-    # Of the broken answer there are words, and no thoughts: what was encrypted may be incomplete.
+    # The broken answer leaves words and no thoughts: encrypted ones may be incomplete.
     words = "It is cl(An error interrupted this answer here.)"
     assert items(server)[4] == {"type": "message", "role": "assistant", "content": words}
 

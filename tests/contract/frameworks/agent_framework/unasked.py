@@ -42,7 +42,7 @@ class Layered(FunctionInvocationLayer, ChatMiddlewareLayer, Scripted):  # type: 
 
 
 class Plain(FunctionInvocationLayer, Scripted):  # type: ignore[misc]
-    """A client of which no chat middleware is told."""
+    """A client that never calls chat middleware."""
 
 
 async def run(middleware: Any, *tools: Any, calls: str = "", client: Any = Layered) -> str:

@@ -93,6 +93,6 @@ def test_a_permission_hook_and_can_use_tool_are_asked_at_once_and_the_first_answ
     asked = {"options": agent.waiting(1)["Write"], "hook": until(of_hook, "the hook asks", SOON)[0]}
     agent.decide(asked.pop(first), verdict)
     told(agent.program)
-    # The second request waits on, and what is decided about it changes nothing.
+    # The second request waits on, and its decision changes nothing.
     agent.decide(asked.popitem()[1], later)
     assert (tmp_path / "a.txt").exists() == (verdict == "approve")

@@ -45,7 +45,7 @@ def claude(agent: Agent, tmp_path: Path):
 
 def start(agent: Agent, command: str, folder: Path) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    # No session may be waiting for somebody to type.
+    # No session may wait for keyboard input.
     agent.program = subprocess.Popen(
         ["bash", "-c", command],
         env=agent.environment,
@@ -89,7 +89,7 @@ def has_given_up(folder: Path) -> bool:
 
 
 def results(model: AnthropicServer) -> dict[str, Any]:
-    """What the model was told about each of its calls."""
+    """Return the result of each call for the model."""
     blocks = [
         block
         for message in model.requests[-1].body["messages"]

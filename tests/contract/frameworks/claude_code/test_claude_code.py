@@ -82,7 +82,7 @@ class ClaudeCode(CodingAgent):
             self.program.stdin = None
 
     def results(self) -> tuple[dict[str, str], dict[str, Any]]:
-        """What the model was told about each call, and its result."""
+        """Return the model's messages about each call, and its result."""
         lines = [json.loads(line) for line in self.ended().splitlines() if line.startswith("{")]
         blocks = [
             block
@@ -151,7 +151,7 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
     assert "A person declined this call: Not this one. Do not repeat it." in heard["toolu_3"]
     assert "This call was cancelled: Never mind. Do not repeat it." in heard["toolu_4"]
     assert (claude.files, claude.requests(), last["result"]) == ({"notes", "one", "changed"}, 4, "done")
-    # What was changed and why stands in the next request to the model, beside the result.
+    # The change and its reason are in the next request to the model, next to the result.
     sent = json.dumps(claude.model.requests[-1].body)
     assert "Safer words" in sent
     assert "It ran with this input" in sent
@@ -167,14 +167,14 @@ def test_a_plan_that_a_person_has_approved_is_not_asked_about_again(claude):
     claude.decide(claude.waiting("ExitPlanMode"), "approve")
     out = claude.ended()
     lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-    # Claude Code asks its client about what is not decided yet.
+    # Claude Code asks its client about undecided calls.
     assert [line for line in lines if line["type"] == "control_request"] == []
     results = [block for line in lines if line["type"] == "user" for block in line["message"]["content"]]
     (result,) = (block for block in results if isinstance(block, dict) and block["type"] == "tool_result")
     assert (result.get("is_error", False), lines[-1]["result"], claude.requests()) == (False, "done", 1), result
 
 
-#: A hook of somebody else, which answers at once and lets another command run.
+#: Another hook, which answers at once and lets another command run.
 REWRITES = """
 import json
 said = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"command": "touch rewritten"}}
@@ -219,7 +219,7 @@ def test_a_permission_hook_and_a_prompt_tool_are_asked_at_once_and_the_first_ans
     asked = {"tool": asked_twice(claude), "hook": claude.waiting(command="touch one")}
     claude.decide(asked.pop(first), verdict)
     claude.results()
-    # The second request waits on, and what is decided about it changes nothing.
+    # The second request waits on, and its decision changes nothing.
     claude.decide(asked.popitem()[1], later)
     assert claude.files == ({"one"} if verdict == "approve" else set())
 

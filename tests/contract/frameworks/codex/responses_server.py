@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 Item = dict[str, Any]
-#: An item of the script, or what makes one of all that the model was told by then about its calls.
+#: An item of the script, or a function that makes one of all the results the model has got so far.
 Step = Item | Callable[[dict[str, str]], Item]
 
 
@@ -21,7 +21,7 @@ def shell(call: str, command: str, **more: Any) -> Item:
 
 
 def types(call: str, into: str, text: str) -> Step:
-    """A call that types a text into the command that the call `into` has started, and waits for what comes of it."""
+    """A call that types a text into the command started by the call `into`, and waits for the output."""
 
     def item(outputs: dict[str, str]) -> Item:
         session = re.search(r"session ID (\d+)", outputs[into])
@@ -52,8 +52,8 @@ def says(words: str) -> Item:
 
 
 class ResponsesServer:
-    """`outputs` are what the model was told about each call, `last` is all of what it was last told, and `tools` are the names or
-    types of what it could use.
+    """`outputs` are the results of each call for the model, `last` is its whole last request, and `tools` are the names or
+    types of its tools.
     """
 
     def __init__(self) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pausepoint.connect.settings import EARLIER_MARKS
 
 from tests.contract.frameworks.codex.responses_server import ResponsesServer, Step, says, searches, shell, types
 from tests.contract.frameworks.coding_agent import CodingAgent
@@ -27,7 +26,7 @@ base_url = "{url}"
 env_key = "STAND_IN_KEY"
 wire_api = "responses"
 """
-#: In the contract nobody sits in front of Codex to trust the hook.
+#: In the contract, no person can trust the hook in Codex.
 UNATTENDED = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
 
 
@@ -193,12 +192,9 @@ def test_a_hosted_search_of_the_web_is_not_asked_about_and_can_be_switched_off(c
 def test_disconnected_it_has_its_own_settings_again(codex, model):
     codex.connect("--agent", "codex")
     assert codex.config.read_text().count("hook codex") == 2
-    # Earlier versions wrote a line behind the hooks, above which Codex adds what it remembers.
-    codex.config.write_text(f"{codex.config.read_text()}{EARLIER_MARKS[1]}\n")
     codex.start(["codex", "mcp", "add", "docs", "--", "docs-server"], {})
     codex.ended()
     added = codex.config.read_text()
-    assert added.index("mcp_servers.docs") < added.index(EARLIER_MARKS[1])
     codex.connect("--agent", "codex")
     assert codex.config.read_text() == added
     codex.connect("--agent", "codex", "--remove")

@@ -1,4 +1,4 @@
-"""What the crews of these tests need around them."""
+"""The environment of the crews of these tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def agent(agent, tmp_path):
-    # Not below the home of whoever runs the tests, and silent.
+    # Not below the home of the account that runs the tests, and silent.
     agent.environment |= {
         "CREWAI_STORAGE_DIR": str(tmp_path / "crewai"),
         "CREWAI_DISABLE_TELEMETRY": "true",

@@ -1,4 +1,4 @@
-"""Stored flows of CrewAI in trouble: `feedback.py THREAD FOLDER two|fails|again`. What runs leaves a line in FOLDER/ran.
+"""Stored flows of CrewAI in trouble: `feedback.py THREAD FOLDER two|fails|again`. Steps leave lines in FOLDER/ran.
 
 `fails` begins the flow or goes on with it, and the step behind the feedback raises unless WORKS is set; `again` begins it anew.
 """

@@ -1,4 +1,4 @@
-"""Crews whose calls could run unasked or from the cache, each with what the model reads: `unasked.py THREAD`."""
+"""Crews whose calls could run unasked or from the cache, each with the model's view: `unasked.py THREAD`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A deep agent with a fake model, whose sub-agent refunds: `agent.py THREAD FOLDER MODE`. What runs leaves a line in FOLDER/ran.
+"""A deep agent with a fake model, whose sub-agent refunds: `agent.py THREAD FOLDER MODE`. Calls leave lines in FOLDER/ran.
 
 MODE is `without` (only the main agent has the middleware), `with` (each agent has one), or `hidden` (the sub-agent is a program
-of its own, of which the middleware of the main agent sees nothing).
+of its own, invisible to the middleware of the main agent).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Apps whose calls would run unasked, each with what its run says: `unasked.py`."""
+"""Apps whose calls would run unasked, each with its run's output: `unasked.py`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 
 
 class Model(GenericFakeChatModel):
-    """Says what it is given, in that order; `resumers.hang_in` may keep it from that."""
+    """Answers with the given messages in order; `resumers.hang_in` may keep it from that."""
 
     def bind_tools(self, tools: Any, **_: Any) -> Model:
         return self

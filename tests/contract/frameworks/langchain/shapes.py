@@ -1,6 +1,6 @@
-"""Every shape of LangGraph's interrupts: `shapes.py THREAD KIND`. It asks all, waits, and tells what came back.
+"""Every shape of LangGraph's interrupts: `shapes.py THREAD KIND`. It asks all, waits, and prints the results.
 
-KIND is `values` (what nodes of a graph give to `interrupt`) or `calls` (of the middleware of LangChain, one by one).
+KIND is `values` (values that nodes of a graph pass to `interrupt`) or `calls` (of the middleware of LangChain, one by one).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ THREAD, KIND = sys.argv[1:3]
 INBOX = {"allow_accept": True, "allow_edit": True, "allow_respond": True, "allow_ignore": True}
 SIZE = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
 
-#: What a node hands to `interrupt`, twice in the last case: both have an id of their own.
+#: A node's values for `interrupt`, twice in the last case: both have an id of their own.
 VALUES: dict[str, list[Any]] = {
     "text": ["Which text?"],
     "fields": [{"title": "Which field?", "kind": "question", "options": ["S", "M"]}],

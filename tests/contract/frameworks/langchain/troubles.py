@@ -1,6 +1,6 @@
 """Stored threads that come into trouble: `troubles.py THREAD FOLDER KIND`. Each start calls `resume_from_desk` once.
 
-What runs leaves a line in FOLDER/ran. LIMIT is what the condition of the middleware compares with.
+Calls that run leave a line in FOLDER/ran. LIMIT is the limit in the condition of the middleware.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LlamaIndex workflows: `agent.py THREAD [names | state FILE]`, the page's own one and one with several events at once."""
+"""LlamaIndex workflows: `agent.py THREAD [names | waits | state FILE]`, the page's own one and others that ask several things."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = Path(sys.argv[3]) if "state" in sys.argv[2:] else None
 
 
 class Decided(Event):
-    """What was decided about one of three."""
+    """The decision on one of three."""
 
 
 class Several(Workflow):
@@ -44,6 +44,33 @@ class Several(Workflow):
     @step
     async def collect(self, ctx: Context, ev: Decided) -> StopEvent | None:
         found = ctx.collect_events(ev, [Decided] * 3)
+        return found and StopEvent(result={one.id: one.said for one in found})
+
+
+class Wanted(Event):
+    """One of two calls that people are asked about."""
+
+
+class Waits(Workflow):
+    """Asks about two calls at once, each in a step that waits for its answer."""
+
+    @step
+    async def propose(self, ctx: Context, ev: StartEvent) -> Wanted | None:
+        for name in ("refund", "drop"):
+            ctx.send_event(Wanted(id=name))
+
+    @step(num_workers=2)
+    async def ask(self, ctx: Context, ev: Wanted) -> Decided:
+        wanted = getattr(program, ev.id.upper())
+        asked = InputRequiredEvent(prefix=f"May I {ev.id}?", tool=ev.id, input=wanted, id=ev.id)
+        answer = await ctx.wait_for_event(
+            HumanResponseEvent, waiter_id=ev.id, waiter_event=asked, requirements={"id": ev.id}
+        )
+        return Decided(id=ev.id, said=[answer.response, answer.comment])
+
+    @step
+    async def collect(self, ctx: Context, ev: Decided) -> StopEvent | None:
+        found = ctx.collect_events(ev, [Decided] * 2)
         return found and StopEvent(result={one.id: one.said for one in found})
 
 
@@ -79,7 +106,8 @@ class Kept:
 
 
 async def main() -> Any:
-    kind = Several if FILE else Names if "names" in sys.argv else names["Refund"]
+    others = {"names": Names, "waits": Waits, "state": Several}
+    kind = next((kind for name, kind in others.items() if name in sys.argv[2:]), names["Refund"])
     names["workflow"] = kind(timeout=None)
     return await names["go_on" if FILE else "main"]()
 

@@ -28,6 +28,15 @@ def test_a_tool_may_have_arguments_that_are_named_as_those_of_the_adapter(agent)
     assert told(program) == {"ran": [values], "result": values}
 
 
+def test_steps_that_wait_at_the_same_time_get_their_own_answers(agent):
+    agent.command.append("waits")
+    program = agent.start()
+    waiting = agent.waiting(2)
+    agent.decide(waiting["drop"], "reject", comment="No")
+    agent.decide(waiting["refund"], "approve")
+    assert told(program)["result"] == {"refund": ["approved", ""], "drop": ["rejected", "No"]}
+
+
 @pytest.mark.shows("llamaindex", "reject", "crash")
 def test_a_step_gets_the_words_of_a_rejection_and_a_killed_run_finds_its_request(agent):
     waiting = agent.killed_while_asking(1)

@@ -1,6 +1,6 @@
-"""The official MCP client, told line by line what to call: `client.py auto|legacy KEY ADDRESS...`, one per process of the desk.
+"""The official MCP client, with its calls line by line: `client.py auto|legacy KEY ADDRESS...`, one per process of the desk.
 
-Several calls may run at a time. Each line of output is a result, or something that happened before it.
+Several calls may run at a time. Each line of output is a result, or an event before it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Program:
         return self.result(self.start(tool, arguments, **more))
 
     def outcome(self, name: str) -> dict[str, Any]:
-        """How the request of a call has ended, by checking it for as long as it waits, as a model is told to."""
+        """Check the request of a call while it waits, as a model is told to; return its end."""
         found: dict[str, Any] = self.result(name)["structured"]
         while found["status"] == "pending":
             found = self.call("check_request", {"request_id": found["request_id"]})["structured"]

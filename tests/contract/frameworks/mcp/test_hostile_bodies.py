@@ -33,6 +33,6 @@ def test_hostile_bodies_get_errors_of_the_protocol_and_store_nothing(tmp_path):
             if problem := problem_of(response):
                 wrong.append((problem, reply.status, body[:300]))
         assert wrong == []
-        # What was refused has stored nothing; most was refused.
+        # Refused calls have stored nothing; most were refused.
         assert people.asked <= taken < HOSTILE / 3
         assert "Traceback" not in server.log.read_text()

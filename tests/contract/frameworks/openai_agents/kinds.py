@@ -1,6 +1,6 @@
 """Each kind of call that the SDK can pause for, one after the other: `kinds.py THREAD FOLDER [fail]`.
 
-What runs leaves a line in FOLDER/ran. With `fail`, the model is gone after each call.
+Calls that run leave a line in FOLDER/ran. With `fail`, the model is gone after each call.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def raw_call(name: str, arguments: str) -> Any:
 approval = McpApprovalRequest(
     type="mcp_approval_request", id=call_id("mcp"), name="pay", server_label="bank", arguments='{"amount": 5}'
 )
-#: What the provider says after it has run the call.
+#: The provider's message after it has run the call.
 paid = McpCall(
     type="mcp_call",
     id="paid",
@@ -133,7 +133,7 @@ drop = responses.ResponseFunctionToolCall(
     namespace="crm",
     arguments='{"table": "orders"}',
 )
-#: What the model says first, and after the call.
+#: The model's first message, and the one after the call.
 STEPS: dict[str, tuple[list[Any], list[Any]]] = {
     "shell": ([shell("shell", commands=["ls", "-a"], timeout_ms=50)], []),
     "patch": ([patch("patch", type="update_file", path="a.txt", diff="+b")], []),

@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: people are shown what runs, whatever kind of tool it is; what no one can read is not asked about."""
+"""OpenAI Agents SDK: people see the call that runs, for every kind of tool; unreadable calls are not asked about."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.processes.server import until
 
 pytestmark = pytest.mark.server
 
-#: What people are shown, in the order in which the program asks.
+#: The displayed calls, in the order of the program's requests.
 SHOWN = [
     ("shell", {"commands": ["ls", "-a"], "timeout_ms": 50}),
     ("apply_patch", {"type": "update_file", "path": "a.txt", "diff": "+b"}),
@@ -31,7 +31,7 @@ def start(agent, tmp_path, *more: str):
 
 
 def decide_all(agent, verdict: str, shown: list[Any]) -> list[dict[str, Any]]:
-    """Decide one request after the other; each is what people were shown."""
+    """Decide one request after the other; return the displayed calls."""
     decided: list[dict[str, Any]] = []
     for tool, wanted in shown:
 

@@ -44,7 +44,7 @@ answered_by: dict[str, str] = {}
 
 
 class Told(HandleDeferredToolCalls):
-    """Notes what pydantic-ai is given, because the run does not show it."""
+    """Notes pydantic-ai's input, because the run does not show it."""
 
     async def handle_deferred_tool_calls(self, ctx: Any, *, requests: Any) -> Any:
         results = await super().handle_deferred_tool_calls(ctx, requests=requests)

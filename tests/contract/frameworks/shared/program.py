@@ -1,4 +1,4 @@
-"""What the programs of the contract tests share. They run in the environment of a framework, which has no Django."""
+"""Shared by the programs of the contract tests. They run in the environment of a framework, which has no Django."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 HOW_TO = Path(__file__).parents[4] / "docs" / "how-to"
 
-#: What the model wants to run in one step: two calls that need an approval, and a question.
+#: The model's calls in one step: two that need an approval, and a question.
 REFUND = {"order": "4711", "amount": 250}
 DROP = {"table": "orders"}
 QUESTION = {"question": "Which colour?", "options": ["red", "blue"]}
@@ -66,7 +66,7 @@ def ask_human(question: str, options: list[str]) -> str:
 
 
 def run_page(page: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Run the Python of a page of the docs as it stands, with the names that it takes as given; return all names."""
+    """Run the Python of a page of the docs verbatim, with the names that it assumes; return all names."""
     names = dict(given)
     for block in re.findall(r"^```python\n(.*?)^```$", (HOW_TO / page).read_text(), re.MULTILINE | re.DOTALL):
         exec(compile(block, page, "exec"), names)  # noqa: S102 - our own docs
@@ -74,5 +74,5 @@ def run_page(page: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def tell(**found: Any) -> None:
-    """Print what has happened, for the test, in a line that it knows: a framework may print before and after it."""
+    """Print the events for the test, in a marked line: a framework may print before and after it."""
     print(f"\nTOLD {json.dumps({'ran': RAN, **found})}", flush=True)

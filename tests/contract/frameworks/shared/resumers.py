@@ -1,4 +1,4 @@
-"""What programs share that keep a run at Pausepoint and resume it: `stored.py THREAD FOLDER begin|resume HOW_MANY`.
+"""Shared by the programs that store a run at Pausepoint and resume it: `stored.py THREAD FOLDER begin|resume HOW_MANY`.
 
 They leave a line in FOLDER/ran for each tool that runs. HANG=tool or HANG=model never returns from there.
 """

@@ -1,4 +1,4 @@
-"""Look where it matters, in a browser: floods are one row, advice comes after the own look, and a check says what was right."""
+"""Look where it matters, in a browser: floods are one row, and advice comes after the own look."""
 
 from __future__ import annotations
 
@@ -16,12 +16,6 @@ from tests.support.processes.server import Server
 pytestmark = pytest.mark.browser
 
 FLOOD = {"title": "Send a letter?", "tool_name": "sendLetter", "agent": "flooder"}
-CASE = {
-    "Title": "Pay the whole budget?",
-    "Tool": "payBudget",
-    "Input, as a JSON object": '{"amount": 99999}',
-    "Why, shown after the decision": "No one pays that much.",
-}
 
 
 @pytest.fixture
@@ -92,50 +86,3 @@ def test_advice_can_be_opened_once_all_was_in_view(windows, people, server, axe)
     assert "It is <b>long</b>." in fold.inner_text()
     assert "raised the priority from Normal to High" in fold.inner_text()
     assert violations(page, axe) == {}
-
-
-def test_a_check_says_what_was_right_and_the_pane_stays_on_it(windows, people, server, axe):
-    admin = windows.open(people("admin"), "/settings/checks/")
-    admin.get_by_text("Add a case").click()
-    for label, text in CASE.items():
-        admin.get_by_label(label).fill(text)
-    with admin.expect_navigation():
-        admin.get_by_role("button", name="Add", exact=True).click()
-    admin.get_by_label("Decisions between two checks of a person").fill("5")
-    with admin.expect_navigation():
-        admin.get_by_role("button", name="Save").click()
-    assert violations(admin, axe) == {}
-
-    remote = Remote(server, "requester", ("ask", "read"))
-    for number in range(5):
-        remote.ask(title="File it?", tool_name="fileLetter", input={"shelf": number})
-    page = windows.open(people("approver"), "/?tool=fileLetter")
-    page.locator("#bulk-all").check()
-    with page.expect_navigation():
-        page.get_by_role("button", name="Approve…").click()
-    with page.expect_navigation():
-        page.get_by_role("button", name="Approve 5 requests").click()
-
-    # The sweep plants it; it is there when the Inbox is loaded.
-    windows.tolerate("Failed to load resource")
-    row = page.locator(".inbox-row", has_text="Pay the whole budget?")
-    for _ in range(60):
-        page.goto(server.address + "/")
-        if row.count():
-            break
-        page.wait_for_timeout(1000)
-    row.locator(".row-title").click()
-    page.locator("#detail-body .request.is-pending").wait_for()
-    assert "Pay the whole budget?" in page.locator("#detail-body").inner_text()
-    page.get_by_role("button", name="Approve", exact=True).click()
-    outcome = page.locator("#detail-body .outcome")
-    outcome.wait_for()
-    assert "This was a check. You approved it. It should have been rejected." in outcome.inner_text()
-    assert "No one pays that much." in outcome.inner_text()
-    assert violations(page, axe) == {}
-    page.locator("#attention-line").wait_for(state="attached")
-    admin.goto(server.address + "/settings/checks/")
-    assert "0 of 1 checks were decided as is right." in admin.locator(".settings-main").inner_text()
-    admin.get_by_label("Decisions between two checks of a person").fill("")
-    with admin.expect_navigation():
-        admin.get_by_role("button", name="Save").click()

@@ -41,7 +41,7 @@ def request_id(server):
     return Remote(server, "requester", ("ask", "read")).ask(**body)["id"]
 
 
-#: Keep in view what is not a file and was not in view yet; whether nothing is left of it.
+#: Bring the next unseen part that is not a file into view; return whether none is left.
 SEE_REST = """() => {
     const left = [...document.querySelectorAll('.is-pending [data-view]:not([data-viewed])')]
         .filter(one => one.checkVisibility() && !one.closest('.attachments, .raw, .edit'));
@@ -51,7 +51,7 @@ SEE_REST = """() => {
 
 
 def see(page, part: str, place: int, seen: str) -> None:
-    """Keep a part in view, while what is around it may still load or be pushed anew, until the page has noted that it was."""
+    """Keep a part in view, while its surroundings may still load or be replaced, until the page has recorded it."""
     keep = """([part, place, seen]) => {
         [...document.querySelectorAll(`.attachments ${part}`)].at(place)?.scrollIntoView({ block: 'center' });
         return document.querySelector(`.attachments ${seen}[data-viewed]`) !== null;
@@ -70,7 +70,7 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
 
     approve = shown.locator("button[data-key=a]")
     approve.click()
-    # What is above the picture may not have been in view long enough.
+    # The content above the picture may not have been in view long enough.
     shown.get_by_text(re.compile(r"You have not seen all of it: (.* and )?3 files\.")).wait_for()
     # The refusal has opened the folds, which load when they are in view.
     see(page, ".attachment-preview", -1, "div[data-view]")
@@ -80,7 +80,7 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     assert status(server, request_id) == "pending"
     if folder := os.environ.get("PICTURES"):
         page.screenshot(path=Path(folder) / "attachments.png", full_page=True)
-    # On a busy machine the page was scrolled to the picture before it had noted what stands above.
+    # On a busy machine the page was scrolled to the picture before it had recorded the content above.
     page.wait_for_function(SEE_REST)
     with page.expect_download() as downloaded:
         shown.get_by_role("link", name="R-2291.pdf").click()
@@ -110,7 +110,7 @@ def test_a_bulk_page_tells_files_that_were_opened_from_others(windows, people, r
     page.locator("#bulk button[value=approve]").click()
     line = page.locator(".bulk-files li").filter(has_text="note.txt")
     assert line.inner_text().endswith("not opened")
-    page.wait_for_load_state()  # before that, nothing notes what is opened
+    page.wait_for_load_state()  # before that, opened files aren't recorded
     with page.context.expect_page():
         line.get_by_role("link").click()
     page.locator(".bulk-files li").get_by_text("opened", exact=True).wait_for()

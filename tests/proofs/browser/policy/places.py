@@ -11,12 +11,12 @@ SCENE = f"""
 from datetime import timedelta
 from django.contrib.auth.models import Group, User
 from django.utils import timezone
-from approvals.actions import attention, policy
-from approvals.actions.policy.absences import Away, set_absence
+from approvals.actions import policy
+from approvals.actions.policy.absence import Away, set_absence
 from approvals.administration.absence.actions import store_team_settings
 from approvals.models.people import RoleName
-from approvals.states import Door, Verdict
-from hitlsite.management.commands.seed_demo import make_person
+from approvals.states import Door
+from hitlsite.demo.people import make_person
 
 admin, approver = (User.objects.get(username=name) for name in ("admin", "approver"))
 carol = make_person("carol", RoleName.APPROVER, False)
@@ -60,11 +60,6 @@ store_team_settings(
     {{"time_zone": "Europe/Berlin", "working_hours": "Mon-Fri 09:00-17:00", "default_delegate": approver, "duty_url": ""}},
     by=admin, via=Door.DASHBOARD,
 )
-case = {{
-    "title": "Pay all of it? {LONG[:150]}", "tool_name": "wireMoney", "agent": "", "message": "",
-    "input": {{"amount": 99999}}, "expected": Verdict.REJECT, "explanation": "No one pays that much.",
-}}
-attention.add_case(case, by=admin, via=Door.DASHBOARD)
 """
 WIRE = {"title": "Wire money?", "tool_name": "wireMoney", "input": {"amount": 1200, "iban": "DE02120300000000202051"}}
 CONTRACT = {"title": "Sign it?", "tool_name": "signContract", "input": {"page": 1}}
@@ -109,6 +104,5 @@ def policy_places_of(server) -> dict[str, tuple[str, str]]:
         "person's absence": ("admin", f"/settings/people/{person}/absence/"),
         "team": ("admin", f"/settings/teams/{team}/settings/"),
         "how you decide": ("approver", "/settings/attention/"),
-        "seeded checks": ("admin", "/settings/checks/"),
         "evidence": ("auditor", "/audit/evidence/"),
     }

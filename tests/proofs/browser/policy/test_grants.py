@@ -1,4 +1,4 @@
-"""Approve for a while: give a grant, see what runs without asking, use it, revoke it, and ask about everything."""
+"""Approve for a while: give a grant, see the calls that run unasked, use it, revoke it, and ask about everything."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_grant_is_given_with_a_key_seen_used_revoked_and_stopped(windows, peop
     first = remote.ask(**CALL)
     page = windows.open(people("approver"), f"/requests/{first['id']}/")
 
-    # Give: the panel opens with a key, says what the terms mean as they change, and approves.
+    # Give: the panel opens with a key, explains the terms as they change, and approves.
     page.locator("#detail-title").click()
     page.keyboard.press("Shift+A")
     title = page.get_by_role("heading", name="Approve this, and let more run without asking")
@@ -192,7 +192,7 @@ def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
     assert violations(page, axe) == {}
     page.set_viewport_size({"width": width, "height": height})
 
-    # Escape closes it, and the focus is where it was opened; what someone is writing is not thrown away.
+    # Escape closes it, and the focus is where it was opened; unsaved text is kept.
     page.keyboard.press("Escape")
     link = shown.locator("[data-grants]:focus")
     link.wait_for()

@@ -1,4 +1,4 @@
-"""Long names, messages and reasons of votes, rules, absences and checks wrap or are cut, and widen nothing."""
+"""Long names, messages and reasons of votes, rules and absences wrap or are cut, and widen nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a rule, see what it would have done, apply it, and use it."""
+"""Write a rule, see its effect on past requests, apply it, and use it."""
 
 from __future__ import annotations
 

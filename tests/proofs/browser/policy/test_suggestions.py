@@ -1,4 +1,4 @@
-"""What people's decisions suggest is looked at, and taken as a rule or as a grant; a fault of a document leads to its line."""
+"""Suggestions from people's decisions are viewed, and taken as a rule or as a grant; an error of a document leads to its line."""
 
 from __future__ import annotations
 

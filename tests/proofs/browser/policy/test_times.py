@@ -1,4 +1,4 @@
-"""Times of absences are typed and shown in the time zone of the reader, whatever zone the server reads them in."""
+"""Times of absences are typed and shown in the time zone of the reader, regardless of the server's."""
 
 from __future__ import annotations
 

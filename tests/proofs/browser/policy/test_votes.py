@@ -23,7 +23,7 @@ from django.contrib.auth.models import Group, Permission, User
 from approvals.actions import policy
 from approvals.models.people import RoleName
 from approvals.states import Door
-from hitlsite.management.commands.seed_demo import make_person
+from hitlsite.demo.people import make_person
 
 for name, team in (("bob", "finance"), ("carol", "security")):
     Group.objects.create(name=team).user_set.add(make_person(name, RoleName.APPROVER, False))
@@ -95,7 +95,7 @@ def test_one_person_breaks_the_glass_with_a_reason_after_a_confirmation(windows,
     page.once("dialog", lambda dialog: dialog.accept())
     alone.click()
     page.locator(".outcome", has_text="The bank closes at noon.").wait_for()
-    # What was sent is no draft that is kept.
+    # A sent text is no longer kept as a draft.
     assert page.get_by_text("What you typed is kept").count() == 0
     assert remote.send("GET", f"/requests/{request['id']}").body["status"] == "approved"
     assert violations(page, axe) == {}
@@ -192,7 +192,7 @@ ABSENCE = """
 from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
-from approvals.actions.policy import absences
+from approvals.actions.policy import absence as absences
 from approvals.models import Absence
 from approvals.states import Door
 

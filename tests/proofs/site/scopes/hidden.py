@@ -25,10 +25,10 @@ from tests.support.desk.files import attachment
 from tests.support.desk.requests import decide
 from tests.support.machine import Machine
 
-#: What is searched for, and what must not appear. They are two words, because pages repeat what was searched for.
+#: The searched word and the forbidden one. They differ, because pages repeat the search.
 WORD, SECRET = "zanzibar", "qxmarkerxq"
 TEXT = f"{WORD} {SECRET}"
-#: The tool of what is hidden; the names of tools are no secret.
+#: The tool of the hidden requests; the names of tools are no secret.
 TOOL = "payroll"
 
 
@@ -137,7 +137,7 @@ QUERIES = (f"?q={WORD}", f"?status=any&q={WORD}", "?status=decided&group=tool", 
 
 
 def shown(client: Client, address: str, **headers: Any) -> str:
-    """What a GET of this address says, with its headers. An export counts as if it held the secret; events never end."""
+    """Return the answer to a GET of this address, with its headers. An export counts as secret; events never end."""
     response = client.get(address, **headers)
     if response.streaming:
         return "" if "event-stream" in response["Content-Type"] else SECRET
@@ -152,7 +152,7 @@ LISTS = re.compile(
 
 
 def forms(hidden: Hidden) -> list[dict[str, Any]]:
-    """What is posted to every address: the fields of all forms and bodies at once."""
+    """The body of a post to every address: the fields of all forms and bodies at once."""
     ids = [str(request.pk) for request in hidden.requests]
     shared = {
         "digest": hidden.waiting.input_digest, "shown_digest": hidden.waiting.input_digest, "comment": "I do", "text": "I do",

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from approvals.access.keys import SCOPES
+from approvals.access.callers import SCOPES
 from approvals.models.people import ROLE_PERMISSIONS, RoleName
 from chats.models import Message
 from tests.proofs.site.scopes.hidden import (
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 __all__ = ["folder"]
 
 EVERY_ROLE = tuple({permission for names in ROLE_PERMISSIONS.values() for permission in names})
-#: The rights of each person, and what the one scope that names them, over other tools, lets them do; "" is in no scope.
+#: The rights of each person, and those by the one scope that names them, over other tools; "" is in no scope.
 LIMITED = {
     "approver": (ROLE_PERMISSIONS[RoleName.APPROVER], "decide"),
     "approver in no scope": (ROLE_PERMISSIONS[RoleName.APPROVER], ""),

@@ -30,7 +30,7 @@ from approvals import actions
 from approvals.administration.keys.actions import create_key
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest
-from approvals.policy.terms import Group, Stage, Terms
+from approvals.policy.terms import Stage, Terms, VoterGroup
 from approvals.states import Kind
 
 may = Permission.objects.get(codename="decide_approvalrequest")
@@ -42,7 +42,7 @@ for name in [f"{{what}}{{number}}" for number in range({AWAY}) for what in ("own
     if not name.startswith("delegate"):
         user.groups.add(finance)
     keys[name] = create_key(user, name="race", scopes=("decide", "read", "absence"))[1]
-terms = Terms(stages=(Stage(groups=(Group(teams=(finance.pk,), votes={AWAY} + 1),)),))
+terms = Terms(stages=(Stage(groups=(VoterGroup(teams=(finance.pk,), votes={AWAY} + 1),)),))
 requester, asked = User.objects.get(username="requester"), []
 for number in range({ROUNDS}):
     workflow = actions.open_workflow(
@@ -76,7 +76,7 @@ def test_who_comes_back_and_their_delegate_fill_one_seat_whoever_is_first(team: 
             ]
             others = [pool.submit(vote, team, keys[f"delegate{n}"], n + 1, request, gate) for n in range(AWAY)]
             assert [each.result() for each in owners] == [(200, "pending")] * AWAY
-            # A delegate was in time, or someone who is back has their seat again.
+            # A delegate was in time, or a returned person has their seat again.
             assert {each.result() for each in others} <= {(200, "pending"), (403, None)}
             votes = call(team, keys["last"], 0, "GET", f"/requests/{request}")[1]["votes"]
             assert votes["progress"] == f"{AWAY} of {AWAY + 1}, finance missing"

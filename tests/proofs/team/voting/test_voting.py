@@ -28,7 +28,7 @@ from approvals import actions
 from approvals.administration.keys.actions import create_key
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest
-from approvals.policy.terms import Group, Stage, Terms
+from approvals.policy.terms import Stage, Terms, VoterGroup
 from approvals.states import Kind
 
 may = Permission.objects.get(codename="decide_approvalrequest")
@@ -39,7 +39,7 @@ for number in range({AT_ONCE}):
     user.user_permissions.add(may)
     user.groups.add(teams[number % 2])
     keys.append(create_key(user, name="race", scopes=("decide", "read"))[1])
-terms = Terms(stages=(Stage(groups=(Group(teams=(teams[0].pk,), votes=2), Group(teams=(teams[1].pk,)))),))
+terms = Terms(stages=(Stage(groups=(VoterGroup(teams=(teams[0].pk,), votes=2), VoterGroup(teams=(teams[1].pk,)))),))
 owner, asked = User.objects.get(username="requester"), []
 for number in range({REQUESTS}):
     workflow = actions.open_workflow(

@@ -1,1 +1,0 @@
-"""Seeded checks: the switch, the rate, and the cases that they show."""

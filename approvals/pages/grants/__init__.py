@@ -1,0 +1,1 @@
+"""Pages of grants: giving one with an approval, and the list of grants."""

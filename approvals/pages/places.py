@@ -1,0 +1,173 @@
+"""The places of values in requests that are compared: each value has one, by which a page reports that it was in view."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from approvals.text.alignment import align_values
+from approvals.text.differences import place_of
+from approvals.text.numbers import grouped
+from approvals.text.secrets import comparable
+from approvals.text.tables import LINE, MAX_VALUES, TableRow, pretty, rows
+
+#: Prefixes of places in an input and in a context.
+INPUT = "input"
+CONTEXT = "context"
+Leaves = Mapping[str, Any]
+
+
+def name_of(text: str) -> str:
+    """Return the part of an id that stands for a name: long enough that no agent can find two names with the same one."""
+    digest = hashlib.blake2s(text.encode(), digest_size=16).digest()
+    return urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+class _LeftOut(str):
+    """The number of values of an object that are not shown individually: `left`."""
+
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPlace:
+    """The values of all requests at one place: their cells, and the values as text for comparison."""
+
+    cells: Sequence[TableRow | None]
+    written: Sequence[str | None]
+
+    @property
+    def differs(self) -> bool:
+        return len(set(self.written)) > 1
+
+    @property
+    def is_short(self) -> bool:
+        """Whether all values fit in a column."""
+        return not any(map(_is_long, filter(None, self.cells)))
+
+    @property
+    def usual(self) -> str | None:
+        """The value shared by more than half of the requests; "", which is no JSON, if there is none."""
+        value, count = Counter(self.written).most_common(1)[0]
+        return value if count * 2 > len(self.written) else ""
+
+
+def _is_long(cell: TableRow) -> bool:
+    parts = bool(cell.rows or cell.hidden or cell.folded or cell.lines)
+    return parts or len(cell.value) > LINE or "\n" in cell.value
+
+
+def aligned(values: Sequence[Leaves], part: str) -> dict[str, ComparedPlace]:
+    aligned = {}
+    for place in dict.fromkeys(place for leaves in values for place in leaves):
+        # Compare as JSON text: to Python, 1 and true are equal.
+        written = [_written(leaves, place) for leaves in values]
+        aligned[place] = ComparedPlace(_cells(place, values, written, part), written)
+    return aligned
+
+
+def cells_of(number: int, places: Iterable[ComparedPlace]) -> list[TableRow]:
+    """Return a request's cells at these places."""
+    return [cell for place in places if (cell := place.cells[number]) is not None]
+
+
+def by_place(value: Mapping[str, Any]) -> Leaves:
+    """Return every value under its place. Places that look the same are numbered, so that no value hides another."""
+    values: dict[str, Any] = {}
+    for place, item in _leaves(value):
+        name = place
+        number = 1
+        while name in values:
+            number += 1
+            name = f"{place} ({number})"
+        values[name] = item
+    return values
+
+
+def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield every value of an object with its path; lists count as values. Beyond MAX_VALUES, yield only the number left."""
+    leaves = [(place_of(path), leaf) for path, leaf, _ in align_values(value, value)]
+    yield from leaves[:MAX_VALUES]
+    if (left := len(leaves) - MAX_VALUES) > 0:
+        message = ngettext(
+            "%(count)s more, on its own page", "%(count)s more, on its own page", left
+        )
+        left_out = _LeftOut(message % {"count": grouped(left)})
+        left_out.left = left
+        yield "…", left_out
+
+
+def row(place: str, leaf: Any, part: str) -> TableRow:
+    """Return a value as a row, at a place that is the same on every page."""
+    if isinstance(leaf, _LeftOut):
+        return TableRow(name=place, value=str(leaf), hidden=leaf.left)
+    [row] = rows({place: leaf}, f"{part}.{name_of(place)}")
+    return row
+
+
+def _written(leaves: Leaves, place: str) -> str | None:
+    return json.dumps(comparable(leaves[place])) if place in leaves else None
+
+
+def _cells(
+    place: str, values: Sequence[Leaves], written: Sequence[str | None], part: str
+) -> list[TableRow | None]:
+    """Return the values at one place, displayed so that different values look different."""
+    cells = [
+        row(place, leaves[place], part) if place in leaves else None
+        for leaves in values
+    ]
+    plain = [cell for cell in cells if cell is not None and not cell.rows]
+    distinct = {
+        each
+        for each, cell in zip(written, cells, strict=True)
+        if cell is not None and not cell.rows
+    }
+    if len({cell.value for cell in plain}) == len(distinct):
+        return cells
+    # Texts with the same beginning are shown in full; those that look like another value, as JSON.
+    if len({cell.folded or cell.value for cell in plain}) == len(distinct):
+        return [_whole(cell) for cell in cells]
+    if any(cell.secret for cell in plain):
+        return _numbered(cells, written)
+    return [
+        cell
+        if cell is None or cell.rows or cell.hidden
+        else TableRow(
+            name=place,
+            value=pretty(leaves[place]),
+            block=True,
+            note=cell.note,
+            place=cell.whole_place,
+        )
+        for leaves, cell in zip(values, cells, strict=True)
+    ]
+
+
+def _numbered(
+    cells: Sequence[TableRow | None], written: Sequence[str | None]
+) -> list[TableRow | None]:
+    """Return cells with numbers in place of hidden values, the same for equal ones."""
+    numbers = {each: number for number, each in enumerate(dict.fromkeys(written), 1)}
+    words = _("%(value)s, value %(number)s")
+    return [
+        replace(cell, value=words % {"value": cell.value, "number": numbers[each]})
+        if cell and cell.secret
+        else cell
+        for each, cell in zip(written, cells, strict=True)
+    ]
+
+
+def _whole(cell: TableRow | None) -> TableRow | None:
+    """Return a folded text in full."""
+    if cell is None or not cell.folded:
+        return cell
+    return replace(cell, value=cell.folded, folded="", place=cell.whole_place)

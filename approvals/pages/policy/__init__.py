@@ -1,1 +1,0 @@
-"""Pages of grants: giving one with an approval, and what runs without asking."""

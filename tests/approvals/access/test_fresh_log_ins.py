@@ -1,0 +1,69 @@
+"""When a log-in is fresh enough for a request whose terms want a fresh one. Nothing is read or written."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.sessions.backends.base import SessionBase
+from django.utils import timezone
+
+from approvals.access.fresh_sign_in import SignInAgain, require_fresh_sign_in, signed_in_at
+from approvals.models import ApprovalRequest
+from approvals.policy.terms import Terms
+from approvals.states import Door
+
+FRESH = Terms(fresh_sign_in=True).document()
+OTHER = Terms(typed_name=True).document()
+HOUR = 3600
+
+
+@pytest.mark.parametrize(
+    ("records", "seconds"),
+    [
+        ([{"method": "password", "at": 5}], 5),
+        ([{"at": 5}, {"at": 9.5}, {"at": 7}], 9.5),
+        ([{"at": "9"}, {"method": "password"}, "at", None, {"at": 5}], 5),
+        ([{"at": None}], None),
+        ([], None),
+        ({"at": 5}, None),
+        (None, None),
+    ],
+)
+def test_someone_logged_in_when_the_youngest_record_of_their_session_says(records, seconds):
+    session: Any = SessionBase()
+    session["account_authentication_methods"] = records
+    assert signed_in_at(session) == (seconds and datetime.fromtimestamp(seconds, UTC))
+
+
+def test_a_session_that_says_nothing_of_a_log_in_has_no_time_of_one():
+    assert signed_in_at(SessionBase()) is None
+
+
+def refused(terms: dict[str, Any] | None, via: Door, minutes: int | None) -> str:
+    """What someone is told who logged in so many minutes ago, or at no time that is known; empty if it is fresh enough."""
+    at = None if minutes is None else timezone.now() - timedelta(minutes=minutes)
+    try:
+        require_fresh_sign_in(ApprovalRequest(terms=terms), at, via)
+    except SignInAgain as refusal:
+        return str(refusal)
+    return ""
+
+
+@pytest.mark.parametrize("via", [Door.DASHBOARD, Door.CHAT])
+def test_in_a_browser_a_log_in_is_fresh_for_a_while(settings, via):
+    settings.HITL_FRESH_SIGN_IN = HOUR
+    again = "This request needs a fresh log-in. Log in again to decide it. Nothing was decided."
+    assert [refused(FRESH, via, minutes) for minutes in (0, 30, 90, None)] == ["", "", again, again]
+
+
+def test_elsewhere_no_log_in_is_fresh():
+    told = [refused(FRESH, Door.REST, minutes) for minutes in (0, None)]
+    where = "This request needs a fresh log-in. Decide it on its own page in Pausepoint: http"
+    assert [each[: len(where)] for each in told] == [where, where]
+
+
+@pytest.mark.parametrize("terms", [None, OTHER])
+def test_other_requests_need_no_fresh_log_in(terms):
+    assert [refused(terms, via, None) for via in (Door.DASHBOARD, Door.REST)] == ["", ""]

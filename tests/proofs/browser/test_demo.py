@@ -1,0 +1,23 @@
+"""The log-in page of a demo: one click logs a person in, and the first request is open."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_one_click_logs_in_and_the_first_request_is_open(windows, people, server, width):
+    people("requester").pause("Please refund order 4711, 250 euros")
+    page = windows.stranger(server, viewport={"width": width, "height": 800})
+    page.get_by_role("button", name="approver", exact=True).click()
+    page.locator("#request-detail .request.is-pending").wait_for()
+    first = page.locator(".inbox-list > .inbox-row").first.get_attribute("id")
+    assert page.url == f"{server.address}/#{first.removeprefix('row-')}"
+
+
+def test_a_desk_without_a_request_opens_none(windows, people):
+    page = windows.open(people("approver"), "/?q=nothing-like-this#first")
+    page.wait_for_selector('#live[data-state="on"]', state="attached")
+    assert page.locator("#request-detail").count() == 0
