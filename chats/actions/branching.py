@@ -13,21 +13,22 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from approvals.db.prepared_writes import write_together
 from approvals.exceptions import Conflict, NotAllowed
 from approvals.json_types import JsonDict
 from approvals.record import audit
 from approvals.states import Door
 from chats import queries
-from chats.actions import rows
 from chats.actions.asking import ask_people
 from chats.actions.attachments import copy_files
 from chats.actions.locking import lock_turn
 from chats.actions.stepping import suspend
 from chats.actions.writes import (
+    new_checkpoint,
+    new_message,
     notify_after_commit,
     queue_turn,
     store,
-    write_checkpoint,
 )
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
@@ -151,9 +152,8 @@ def _branch(
             Message.objects.create(
                 chat=branch, position=branch.messages.count(), **values
             )
-        write_checkpoint(
-            last, parts, CheckpointKind.FINAL, FinishReason(checkpoint.finish_reason)
-        )
+        reason = FinishReason(checkpoint.finish_reason)
+        _write_checkpoint(last, parts, CheckpointKind.FINAL, reason)
     copy_files(chat, branch)
     subject = audit.Subject(
         scope=branch.scope,
@@ -263,9 +263,7 @@ def _copy_paused_turn(
             _copy_call(call, branch, turn, copy, new_ids, open_calls.started)
             if call.tool_call_id in new_ids:
                 notes[new_ids[call.tool_call_id]] = _note(call)
-    rows.MESSAGE.row(
-        chat_id=branch.pk, message_id=turn.message_id, role="assistant", parts=[]
-    )
+    write_together([new_message(turn)])
     locked = lock_turn(turn.pk)
     assert locked is not None
     outcome = ask_people(locked, agent, notes=notes)
@@ -275,9 +273,16 @@ def _copy_paused_turn(
     else:
         # Grants or rules have decided all calls, or the agent has changed so that none could be asked, which is their result.
         parts = projection.message_parts(locked.progress.steps)
-        write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)
+        _write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)
         queue_turn(turn.pk)
     return turn, new_ids
+
+
+def _write_checkpoint(
+    turn: Turn, parts: list[JsonDict], kind: CheckpointKind, reason: FinishReason
+) -> None:
+    write, _last = new_checkpoint(turn, parts, kind, reason)
+    write_together([write])
 
 
 def _copy_call(

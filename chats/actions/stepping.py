@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from approvals.db import transactions
 from approvals.db.canonical_json import clean_text
+from approvals.db.prepared_writes import write_together
 from approvals.db.transactions import after_commit, async_commit
 from approvals.models import ApprovalRequest
 from chats import queries
@@ -19,11 +20,11 @@ from chats.actions.locking import Claim, LockedTurn, Recorded, claimed_turn
 from chats.actions.writes import (
     enqueue_event,
     lock_workflow,
+    new_checkpoint,
     notify_after_commit,
     number_events,
     rest,
     store,
-    write_checkpoint,
     write_events,
 )
 from chats.agent import events
@@ -183,9 +184,8 @@ def suspend(locked: LockedTurn, requests: Sequence[ApprovalRequest]) -> None:
     turn.finish_reason = FinishReason.TOOL_CALLS
     turn.lease_until = None
     turn.usage = locked.progress.usage
-    rest(turn)
     parts = projection.message_parts(locked.progress.steps)
-    checkpoint = write_checkpoint(
+    write, checkpoint = new_checkpoint(
         turn,
         parts,
         CheckpointKind.PARTIAL,
@@ -194,6 +194,7 @@ def suspend(locked: LockedTurn, requests: Sequence[ApprovalRequest]) -> None:
         is_first=locked.never_paused,
         last=locked.progress.checkpoint,
     )
+    write_together([rest(turn), write])
     locked.progress = replace(locked.progress, checkpoint=checkpoint)
     enqueue_event(
         "turn.suspended",

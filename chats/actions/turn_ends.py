@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.db.prepared_writes import Write, write_together
 from approvals.json_types import JsonDict
 from approvals.models import Workflow
 from approvals.record import audit
@@ -16,10 +17,11 @@ from chats.actions.writes import (
     RUNNER,
     audit_subject,
     enqueue_event,
+    new_checkpoint,
+    new_message,
     notify_after_commit,
     rest,
     store_message,
-    write_checkpoint,
 )
 from chats.agent import events
 from chats.queries import Progress, projection
@@ -74,9 +76,16 @@ def end_turn(
     turn.ended_at = timezone.now()
     turn.lease_until = None
     turn.usage = locked.progress.usage
-    rest(turn)
-    parts = _store_message(locked, reason, metadata) if with_message else []
-    rows.TOUCH_CHAT.run(pk=turn.chat_id, updated_at=turn.ended_at)
+    parts = _message_parts(locked) if with_message else []
+    writes = [rest(turn), rows.TOUCH_CHAT.of(pk=turn.chat_id, updated_at=turn.ended_at)]
+    if with_message:
+        writes.append(_checkpoint(locked, parts, reason))
+    if parts:
+        writes.append(store_message(turn, parts, metadata))
+    stored = write_together(writes)
+    if parts and stored[-1] is None:
+        # None of its steps had anything to show.
+        write_together([new_message(turn, parts=parts, metadata=metadata)])
     remarks = remarks_in(parts)
     for refused in (remark for remark in remarks if remark["code"] == REFUSAL):
         audit.record(
@@ -99,21 +108,21 @@ def end_turn(
     notify_after_commit(turn.chat_id)
 
 
-def _store_message(
-    locked: LockedTurn, reason: FinishReason, metadata: JsonDict
-) -> list[JsonDict]:
-    """Store the message of an ended turn with its checkpoint; return its parts."""
-    steps = locked.progress.steps
+def _message_parts(locked: LockedTurn) -> list[JsonDict]:
     closing = _CLOSINGS.get(locked.turn.state, "")
-    parts = projection.message_parts(steps, closing=closing)
-    store_message(locked.turn, parts, metadata)
-    write_checkpoint(
+    return projection.message_parts(locked.progress.steps, closing=closing)
+
+
+def _checkpoint(
+    locked: LockedTurn, parts: list[JsonDict], reason: FinishReason
+) -> Write:
+    write, _last = new_checkpoint(
         locked.turn,
         parts,
         CheckpointKind.FINAL,
         reason,
-        steps=steps,
+        steps=locked.progress.steps,
         is_first=locked.never_paused,
         last=locked.progress.checkpoint,
     )
-    return parts
+    return write

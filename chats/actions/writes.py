@@ -16,6 +16,7 @@ from django.utils import timezone
 from approvals import actions as desk
 from approvals.asking.digests import input_digest, salt_of
 from approvals.db.prepared import Parameter, Prepared
+from approvals.db.prepared_writes import Write, write_together
 from approvals.db.transactions import after_commit
 from approvals.json_types import JsonDict
 from approvals.models import Workflow
@@ -90,20 +91,23 @@ def _by_row(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
         yield pieces
 
 
-def store_message(turn: Turn, parts: list[JsonDict], metadata: JsonDict) -> None:
-    """Store the message of an ended turn. Until then its parts are not stored, because each write would copy them all."""
+def new_message(turn: Turn, **values: Any) -> Write:
+    """Return the write that adds a turn's message to its chat."""
+    return rows.MESSAGE.of_row(
+        chat_id=turn.chat_id,
+        message_id=turn.message_id,
+        role="assistant",
+        **{"parts": [], **values},
+    )
+
+
+def store_message(turn: Turn, parts: list[JsonDict], metadata: JsonDict) -> Write:
+    """Return the write of an ended turn's parts. Until then they are not stored, because each write would copy them all."""
     named = {"chat": turn.chat_id, "named": turn.message_id}
-    if parts and not rows.STORE_MESSAGE.run(**named, parts=parts, metadata=metadata):
-        rows.MESSAGE.row(
-            chat_id=turn.chat_id,
-            message_id=turn.message_id,
-            role="assistant",
-            parts=parts,
-            metadata=metadata,
-        )
+    return rows.STORE_MESSAGE.of(**named, parts=parts, metadata=metadata)
 
 
-def write_checkpoint(
+def new_checkpoint(
     turn: Turn,
     parts: list[JsonDict],
     kind: CheckpointKind,
@@ -112,8 +116,10 @@ def write_checkpoint(
     steps: Sequence[StepView] = (),
     is_first: bool = False,
     last: checkpoints.Last | None = None,
-) -> checkpoints.Last:
-    """Store the message's parts as the turn's next checkpoint, and return it; `is_first`: it is known to have none.
+) -> tuple[Write, checkpoints.Last]:
+    """Return the write of the message's parts as the turn's next checkpoint, and that checkpoint.
+
+    `is_first`: it is known to have none.
 
     `last` is the one before, if known. `steps` are those whose canonical form a runner may already know.
     """
@@ -122,7 +128,7 @@ def write_checkpoint(
     kept, tail = _since(turn, last, parts)
     ordinal = 0 if last is None else last.ordinal + 1
     salt = token_hex(16)
-    rows.CHECKPOINT.row(
+    write = rows.CHECKPOINT.of_row(
         chat_pk=turn.chat_id,
         turn_pk=turn.pk,
         run_id=turn.run_id,
@@ -137,7 +143,7 @@ def write_checkpoint(
         digest=checkpoints.digest_of(parts, canonical_parts(steps), salt=salt),
         digest_salt=salt,
     )
-    return checkpoints.Last(ordinal, kept, tail)
+    return write, checkpoints.Last(ordinal, kept, tail)
 
 
 #: The last checkpoint of a message.
@@ -176,10 +182,11 @@ def _since(
     return settled + kept, tail
 
 
-def rest(turn: Turn) -> None:
-    """Store that a turn is suspended or has ended."""
+def rest(turn: Turn) -> Write:
+    """Return the write by which a turn is suspended or has ended."""
     columns = ("state", "finish_reason", "lease_until", "usage", "error", "ended_at")
-    rows.REST_TURN.run(pk=turn.pk, **{name: getattr(turn, name) for name in columns})
+    values = {name: getattr(turn, name) for name in columns}
+    return rows.REST_TURN.of(pk=turn.pk, **values)
 
 
 def notify_after_commit(chat_pk: int) -> None:
@@ -228,26 +235,26 @@ def store(locked: LockedTurn, signed: Mapping[str, Signed] | None = None) -> Non
 
 def _add_step(locked: LockedTurn, index: int, step: StepView) -> None:
     turn = locked.turn
-    row = rows.STEP.row(
-        turn_id=turn.pk,
-        index=index,
-        blocks=step.blocks,
-        provider=step.provider,
-        model=step.model,
-        stop_reason=step.stop_reason,
-        stop_details=step.stop_details,
-        prefix=step.prefix,
-        usage=step.usage,
-        answered_by=step.answered_by,
-        # Not the time of this write: the requests about its calls are stored before it.
-        created_at=locked.at,
-    )
-    assert row is not None
-    if index == 0 and step.is_shown:
-        rows.MESSAGE.row(
-            chat_id=turn.chat_id, message_id=turn.message_id, role="assistant", parts=[]
+    writes = [
+        rows.STEP.of_row(
+            turn_id=turn.pk,
+            index=index,
+            blocks=step.blocks,
+            provider=step.provider,
+            model=step.model,
+            stop_reason=step.stop_reason,
+            stop_details=step.stop_details,
+            prefix=step.prefix,
+            usage=step.usage,
+            answered_by=step.answered_by,
+            # Not the time of this write: the requests about its calls are stored before it.
+            created_at=locked.at,
         )
-    named = {"chat_id": turn.chat_id, "turn_id": turn.pk, "step_id": row[0]}
+    ]
+    if index == 0 and step.is_shown:
+        writes.append(new_message(turn))
+    (step_id,) = write_together(writes)[0] or ()
+    named = {"chat_id": turn.chat_id, "turn_id": turn.pk, "step_id": step_id}
     if step.calls:
         rows.CALL.rows([named | _new_call(call, locked.at) for call in step.calls])
 

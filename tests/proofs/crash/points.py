@@ -102,7 +102,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "arrive": lambda p: before(p, doorbell, "notify_claimed"),
     "mid-stream": lambda p: mid_stream(p, 0),
     "step stored, in": lambda p: after(p, stepping, "store"),
-    "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
+    "pause commit, in": lambda p: after(p, stepping, "suspend"),
     "pause commit": lambda p: after(p, actions, "pause_turn"),
     "decision commit, in": lambda p: after(p, ending_of_requests, "publish_event"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
@@ -113,7 +113,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "recorded, in": lambda p: after(p, calling, "result_event"),
     "recorded": lambda p: after(p, actions, "record_run"),
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
-    "final commit, in": lambda p: after(p, turn_ends, "write_checkpoint"),
+    "final commit, in": lambda p: after(p, turn_ends, "write_together"),
     "final commit": lambda p: after(p, actions, "finish_turn"),
     "outbox row claimed": lambda p: after(p, outbox, "claim_event"),
     "outbox row delivered": lambda p: after(p, outbox, "load_handler"),
@@ -147,7 +147,7 @@ ANSWERED: dict[str, Callable[[str], None]] = {
 NESTED: dict[str, Callable[[str], None]] = {
     "delegation, in": lambda p: after(p, delegating, "_begin"),
     "delegation": lambda p: after(p, actions, "delegate_calls"),
-    "the pause above, in": lambda p: above(p, stepping, "write_checkpoint"),
+    "the pause above, in": lambda p: above(p, stepping, "suspend"),
     "waking above": lambda p: above(p, resuming, "queue_turn"),
     "the end below": lambda p: after(p, actions, "finish_turn"),
     "settling, in": lambda p: after(p, delegating, "_output"),
@@ -160,7 +160,7 @@ def above(point: str, owner: Any, name: str) -> None:
 
     def run(work: Callable[..., Any], subject: Any, *args: Any, **kwargs: Any) -> Any:
         result = work(subject, *args, **kwargs)
-        turn = subject if isinstance(subject, Turn) else Turn.objects.get(pk=subject)
+        turn = Turn.objects.get(pk=subject) if isinstance(subject, int) else getattr(subject, "turn", subject)
         if turn.depth == 0:
             die_at(point)
         return result

@@ -27,10 +27,10 @@ STOPPING = 1.0
 #: Each is inside a transaction of a worker's.
 POINTS: dict[str, tuple[Any, str]] = {
     "step": (stepping, "store"),
-    "pause": (stepping, "write_checkpoint"),
+    "pause": (stepping, "suspend"),
     "result": (calling, "result_event"),
     "settling": (delegating, "_output"),
-    "end": (turn_ends, "write_checkpoint"),
+    "end": (turn_ends, "write_together"),
 }
 
 
