@@ -103,8 +103,9 @@ def new_message(turn: Turn, **values: Any) -> Write:
 
 def store_message(turn: Turn, parts: list[JsonDict], metadata: JsonDict) -> Write:
     """Return the write of an ended turn's parts. Until then they are not stored, because each write would copy them all."""
-    named = {"chat": turn.chat_id, "named": turn.message_id}
-    return rows.STORE_MESSAGE.of(**named, parts=parts, metadata=metadata)
+    return rows.STORE_MESSAGE.of(
+        chat=turn.chat_id, named=turn.message_id, parts=parts, metadata=metadata
+    )
 
 
 def new_checkpoint(

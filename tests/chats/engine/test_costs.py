@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
@@ -198,7 +198,8 @@ def test_a_cycle_of_an_ai_sdk_client_keeps_to_its_budget(settings, monkeypatch):
     User.objects.create_superuser("approver")
     # On a slow machine, events would also be stored between two commits.
     monkeypatch.setattr(ledger, "FLUSH_EVERY", 1000.0)
-    budget = {"hops to another thread": 12, "tasks": 16, "statements": 51, "commits": 6}
+    statements = 40 if connection.vendor == "postgresql" else 51
+    budget = {"hops to another thread": 12, "tasks": 16, "statements": statements, "commits": 6}
     assert over(budget, measure(2)) == {}
 
 
