@@ -24,7 +24,7 @@ from approvals.access.standing import (
     with_standing,
 )
 from approvals.db.prepared import Parameter, Prepared
-from approvals.db.transactions import in_line, lock_name
+from approvals.db.transactions import in_line, lock_name, record_progress
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor
@@ -147,8 +147,10 @@ def _lock(
     ):
         lock_known_workflow(workflow.pk)
         request = queries.held.first(pk=request_id, **actor)
-    elif request is not None and _is_torn(request):
-        request = queries.held.first(pk=request_id, **actor)
+    elif request is not None:
+        record_progress(("workflow", request.workflow_id))
+        if _is_torn(request):
+            request = queries.held.first(pk=request_id, **actor)
     if request is None:
         return None
     # Removed, so that no code relies on an attribute that other requests lack.

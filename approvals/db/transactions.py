@@ -40,7 +40,7 @@ _moved = threading.Condition()
 def in_line(row: Hashable) -> Iterator[None]:
     """Run the statement that waits for a row lock. Raise LineTooLong if the queue is full and stuck.
 
-    As long as locks are released, everyone gets through: a queue is stuck only if no thread has left it for STUCK seconds.
+    As long as locks are released, everyone gets through: a queue is stuck only if no thread has taken the lock for STUCK seconds.
     """
     with _moved:
         line = _lines.setdefault(row, _Line(monotonic()))
@@ -60,6 +60,14 @@ def in_line(row: Hashable) -> Iterator[None]:
             if not line.places:
                 _lines.pop(row, None)
             _moved.notify_all()
+
+
+def record_progress(row: Hashable) -> None:
+    """Record that a thread has taken the lock of a row without queueing for it, so that its queue is not taken for stuck."""
+    line = _lines.get(row)
+    if line is not None:
+        with _moved:
+            line.moved_at = monotonic()
 
 
 @contextmanager
