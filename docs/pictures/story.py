@@ -53,6 +53,8 @@ def tell(browser: Browser, base: str) -> bytes:
     alice.fill("#text", "Please refund order 5120, 250 euros")
     alice.press("#text", "Enter")
     alice.wait_for_selector('#turn[data-state="suspended"]', state="attached")
+    # From the Inbox itself this would load nothing.
+    bob.goto("about:blank")
     bob.goto(f"{base}/#first")
     bob.locator("#detail-body .request").wait_for()
     show(bob, "1. Agents pause, and their requests wait in one Inbox.", 2600)
