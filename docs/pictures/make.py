@@ -117,7 +117,7 @@ def main(*names: str) -> None:
             "DATABASE_URL": f"sqlite:///{folder}/pictures.sqlite3",
         }
         manage(environment, "migrate", "--verbosity", "0")
-        manage(environment, "seed_demo")
+        manage(environment, "seed_demo", "--with-history")
         places = json.loads(
             manage(
                 environment, "shell", "-c", (HERE / "scene.py").read_text()

@@ -97,10 +97,8 @@ def show() -> dict[str, str]:
         priority=Priority.HIGH,
     )
     chat = Chat.objects.filter(title__contains="4711").get()
-    ended = (
-        ApprovalRequest.objects.filter(status=Status.REJECTED)
-        .exclude(workflow=flow)
-        .get()
+    ended = ApprovalRequest.objects.get(
+        status=Status.REJECTED, workflow__title__contains="4712"
     )
     talk = f"/chats/{chat.pk}/"
     found = {
