@@ -1,4 +1,4 @@
-"""Decide on behalf of absent people: docs/how-to/out-of-office.md.
+"""Decide on behalf of absent people: docs/how-to/delegate-while-away.md.
 
 A delegate gets the absent person's scopes, teams and named votes, but no right that they do not hold themselves. It is not
 transitive: a delegate's delegate gets only the rights that are the delegate's own.

@@ -1,4 +1,4 @@
-"""Limit people's rights by approver scopes: docs/how-to/who-may-approve-what.md.
+"""Limit people's rights by approver scopes: docs/how-to/limit-who-may-approve.md.
 
 Without any stored scope, no one is limited. With scopes, people with the right to see or decide all requests may do so only
 where one of their scopes matches, unless they hold the right to ignore scopes. A scope never adds a right.

@@ -1,6 +1,6 @@
 """The scripted provider: plays an agent's script, offline and deterministically.
 
-Use it for demos, to develop without a key, and to test agents (docs/how-to/scripted-provider.md).
+Use it for demos, to develop without a key, and to test agents (docs/how-to/test-agents-offline.md).
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def test_without_its_package_the_provider_says_what_to_install(monkeypatch, sett
     words = f'HITL_PROVIDER={name} needs the package openai. Install it: pip install "openai>=3.54,<4"'
     assert str(failure.value) == words
     wanted = words.split("install ")[1].strip('"')
-    named = [ROOT / path for path in ("pyproject.toml", "tests/requirements.txt", "docs/how-to/other-models.md")]
+    named = [ROOT / path for path in ("pyproject.toml", "tests/requirements.txt", "docs/how-to/use-another-model.md")]
     assert [path.name for path in named if wanted not in path.read_text()] == []
 
 

@@ -52,7 +52,7 @@ class Built(NamedTuple):
 def built(real_processes: None) -> Built:  # noqa: F811
     """Run the build commands of the release page; those that publish are in blocks of another language, `console`."""
     find_npm()
-    page = (ROOT / "docs" / "how-to" / "release.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "publish-a-release.md").read_text()
     commands = "".join(re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
     with javascript_alone():
         printed = run(["sh", "-euc", commands.replace("make ", f"make PYTHON={sys.executable} ")])

@@ -14,7 +14,7 @@ from tests.support.root import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-HOW_TO = ROOT / "docs/how-to/finance-and-security-both.md"
+HOW_TO = ROOT / "docs/how-to/require-several-approvers.md"
 
 
 def test_finance_and_security_both_approve_what_the_rule_of_the_how_to_asks_about():
