@@ -24,7 +24,7 @@ BEGIN, END = "<!-- made by `python -m tests.contract.table` -->", "<!-- end -->"
 ABILITIES = {
     "approve": "approve",
     "edit": "change the input",
-    "reject": "reject with words",
+    "reject": "reject with a message",
     "answer": "answer a question",
     "expire": "expire",
     "cancel": "cancel",
@@ -37,7 +37,7 @@ GRANT_ABILITIES = {
     "grant": "give one",
     "unasked": "the next call runs without asking",
     "conversation": "for this conversation only",
-    "told": "told that it was by grant",
+    "told": "told that a grant approved it",
     "revoke": "revoke one",
 }
 #: The same for the policy: results for requesting programs, then the abilities of deciders.
@@ -47,7 +47,7 @@ POLICY_ABILITIES = {
     "halted": "the run is stopped",
     "progress": "how the votes stand",
     "vote": "vote",
-    "delegate": "decide for who is away",
+    "delegate": "decide for someone who is away",
     "advice": "advise",
 }
 
