@@ -24,7 +24,7 @@ BEGIN, END = "<!-- made by `python -m tests.contract.table` -->", "<!-- end -->"
 ABILITIES = {
     "approve": "approve",
     "edit": "change the input",
-    "reject": "reject with words",
+    "reject": "reject with a message",
     "answer": "answer a question",
     "expire": "expire",
     "cancel": "cancel",
@@ -37,7 +37,7 @@ GRANT_ABILITIES = {
     "grant": "give one",
     "unasked": "the next call runs without asking",
     "conversation": "for this conversation only",
-    "told": "told that it was by grant",
+    "told": "told that a grant approved it",
     "revoke": "revoke one",
 }
 #: The same for the policy: results for requesting programs, then the abilities of deciders.
@@ -47,7 +47,7 @@ POLICY_ABILITIES = {
     "halted": "the run is stopped",
     "progress": "how the votes stand",
     "vote": "vote",
-    "delegate": "decide for who is away",
+    "delegate": "decide for someone who is away",
     "advice": "advise",
 }
 
@@ -87,37 +87,37 @@ class Shown:
 
 
 HOW_TO = "../how-to/"
-QUESTIONS_ONLY = "It is for questions; approvals are asked over REST."
+QUESTIONS_ONLY = "It is for questions. Ask for approvals over REST."
 ON_THE_PAGE = (
-    "Its clients cannot send another input; a person changes it on the page of Pausepoint, and what was approved runs."
+    "Its clients cannot send another input. A person can change it on the page of the request; the approved input runs."
 )
-NO_PLACE = "It has no place for a name. The page of the request and the audit log have it."
-NO_QUESTIONS = "It has no questions. A tool asks them with the Python client."
-NO_QUESTIONS_JS = "It has no questions. A tool asks them with the JavaScript client."
-ONE_SESSION = "It begins a call anew after a crash, with another id, and two processes may continue one session."
+NO_PLACE = "It cannot return a name. The page of the request and the audit log show it."
+NO_QUESTIONS = "It has no questions. A tool can ask them with the Python client."
+NO_QUESTIONS_JS = "It has no questions. A tool can ask them with the JavaScript client."
+ONE_SESSION = "After a crash, it starts a call again with another id, and two processes can continue one session."
 
 NO_HOOK = "It has no hook for questions."
 GIVEN_ELSEWHERE = (
-    "It can say yes or no to a call. Grants are given and revoked on the pages and over REST; the command line revokes "
-    "too."
+    "It can only approve or reject a call. Grants are given and revoked on the pages and over REST; the command line can "
+    "also revoke them."
 )
 NO_RULE = (
-    "A hook answers one call. Pausepoint never answers with a rule of the agent (`updatedPermissions`), by which later calls "
-    "would run without a request and without a record: a grant for this conversation, the session of the agent, is what "
-    "“allow for this session” is there."
+    "A hook answers one call. Pausepoint never answers with a rule for the agent (`updatedPermissions`), because later calls "
+    "would then run without a request or a record. Instead of “allow for this session”, use a grant for this conversation "
+    "(the session of the agent)."
 )
-NO_WORDS = "It has no place for it. The page of the request and the audit log have it."
-PEOPLE_ONLY = "People decide there; programs ask elsewhere."
+NO_WORDS = "It cannot return this. The page of the request and the audit log show it."
+PEOPLE_ONLY = "The pages are for deciding; programs ask elsewhere."
 
-ASKS_ONLY = "Programs only ask there. People decide on the pages, and programs over REST."
+ASKS_ONLY = "It is only for asking. People decide on the pages, and programs over REST."
 ADVISED_ELSEWHERE = (
-    "Programs advise over REST and with the clients. People read it on the page of the request, and write notes."
+    "Programs advise over REST and with the clients. People read advice on the page of the request, and write notes."
 )
-OWN_CHAT = "Whoever decides there runs the agent, and no one decides about their own agent for someone else."
-NO_VOTES = "It is for questions: rules always ask them, and one person answers."
+OWN_CHAT = "The person who decides in the chat is the requester, and requesters cannot decide as someone's delegate."
+NO_VOTES = "It is for questions, which rules always ask and one person answers."
 NO_STOP = (
-    "Codex has no answer that stops a run: with `continue: false` it takes the hook for a failure, and lets the call run, also "
-    "beside a denial (0.141.0 and 0.169.0). So the call is denied, and the model is told to do nothing more."
+    "Codex has no answer that stops a run: it treats `continue: false` as a failed hook and lets the call run, even with a "
+    "denial (0.141.0 and 0.169.0). So the call is denied, and the model is told to do nothing more."
 )
 ASKED_QUESTIONS = {"allowed": NO_VOTES, "denied": NO_VOTES, "progress": NO_VOTES}
 ASKS = {"vote": ASKS_ONLY, "delegate": ASKS_ONLY, "advice": ASKS_ONLY}
@@ -174,13 +174,13 @@ GROUPS = {
     ],
 }
 
-ONE_KIND = "It asks about functions alone, and has no other kind of tool that asks."
-AT_THE_TOOL = "The tool says whether it asks, not a list of names."
-BY_NAME = "It asks by the name of the tool alone, so there is no condition that could change."
+ONE_KIND = "It only asks about functions; no other kind of tool asks."
+AT_THE_TOOL = "The tool itself says whether it asks; there is no list of names."
+BY_NAME = "It asks based on the name of the tool only, so there is no condition that could change."
 BY_STEP = "A step of the workflow asks, so there is no condition that could change."
-BY_RULES = "The permission rules of Claude Code say which calls ask, at the moment of the call."
+BY_RULES = "The permission rules of Claude Code determine which calls ask, at the time of the call."
 ONE_AFTER_ANOTHER = "It asks about the calls of a message one after the other."
-OWN_CALLS = "It runs its calls itself: the adapter answers whether one may run, and is not told what it did."
+OWN_CALLS = "It runs its calls itself: the adapter answers whether a call may run, and does not see the result."
 
 #: Limits of adapters, by their names.
 SAFETY_LIMITS = {

@@ -55,8 +55,8 @@ def test_a_name_that_no_tool_has_and_an_empty_list_run_nothing_and_without_names
 @pytest.mark.lacks(
     "ai-sdk-agents",
     "agents",
-    "People are asked about the tool that runs another agent, and not about the calls of that one, unless its tools have a "
-    "gate of their own.",
+    "People are asked about the tool that runs another agent, but not about that agent's calls, unless its tools are gated "
+    "themselves.",
 )
 def test_an_agent_within_a_tool_asks_with_a_gate_of_its_own_and_people_are_asked_about_that_tool_first(
     ai_sdk, tmp_path

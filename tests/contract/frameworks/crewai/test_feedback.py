@@ -29,8 +29,8 @@ def ran(folder: Path) -> list[str]:
 @pytest.mark.lacks(
     "crewai",
     "pauses",
-    "CrewAI stores one pause of a flow. If two methods would ask at the same time with `wait=False`, the flow ends with "
-    "`TwoAtOnce` and no one is asked; crews ask about one call after the other.",
+    "CrewAI stores only one pause of a flow. If two methods ask at the same time with `wait=False`, the flow ends with "
+    "`TwoAtOnce` and no one is asked. Crews ask about one call after the other.",
 )
 def test_of_two_methods_that_would_ask_at_the_same_time_none_is_asked(agent, tmp_path):
     assert started(agent, tmp_path, "two").startswith("TwoAtOnce: The method ")

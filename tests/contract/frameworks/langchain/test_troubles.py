@@ -110,14 +110,16 @@ def test_an_answer_that_the_node_cannot_use_is_asked_anew_with_the_error(agent, 
 @pytest.mark.lacks(
     "langchain",
     "pauses",
-    "Several calls that are one task of a graph, such as those of a plain `ToolNode` whose tools use `interrupt()`, begin anew "
-    "with each answer. After the first approval, the next question of the task is refused in words: let each call be a task.",
+    "Several calls in one task of a graph, such as those of a plain `ToolNode` whose tools use `interrupt()`, start again "
+    "with each answer. After the first approval, the next question of the task is refused with an explanation: make each "
+    "call its own task.",
 )
 @pytest.mark.lacks(
     "langchain",
     "once",
-    "Several calls that are one task of a graph, such as those of a plain `ToolNode` whose tools use `interrupt()`, begin anew "
-    "with each answer. After the first approval, the next question of the task is refused in words: let each call be a task.",
+    "Several calls in one task of a graph, such as those of a plain `ToolNode` whose tools use `interrupt()`, start again "
+    "with each answer. After the first approval, the next question of the task is refused with an explanation: make each "
+    "call its own task.",
 )
 def test_a_task_that_pauses_again_after_an_approval_is_refused_in_words_and_runs_nothing_twice(agent, tmp_path):
     thread = Thread(agent, tmp_path, "pay")

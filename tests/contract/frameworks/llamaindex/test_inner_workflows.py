@@ -16,7 +16,7 @@ pytestmark = pytest.mark.server
 @pytest.mark.lacks(
     "llamaindex",
     "agents",
-    "A workflow within a step needs a `run_with_desk` of its own. Without one, no one is asked and its call does not run: it "
+    "A workflow within a step needs its own `run_with_desk`. Without one, no one is asked and its call does not run: it "
     "waits until its timeout.",
 )
 def test_a_workflow_within_a_step_asks_with_a_run_of_its_own_and_without_it_waits_and_runs_nothing(agent, tmp_path):

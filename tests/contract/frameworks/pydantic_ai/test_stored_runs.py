@@ -53,8 +53,8 @@ def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
 @pytest.mark.lacks(
     "pydantic-ai",
     "killed",
-    "A stored run whose process was killed within a tool runs the tool again: it is resumed at least once. People see on the "
-    "page of the request that what they approved may have run.",
+    "A stored run whose process was killed within a tool runs the tool again: it is resumed at least once. The page of the "
+    "request shows people that the approved call may have run.",
 )
 @pytest.mark.shows("pydantic-ai", "crash")
 def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where, ran, told):
