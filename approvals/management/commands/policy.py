@@ -160,7 +160,7 @@ class Command(RefusingCommand):
         live = live_version()
         if not self._changes(document, live):
             # A pipeline applies the same file again and again.
-            self.stdout.write(_("This policy is live already."))
+            self.stdout.write(_("This policy is already live."))
             return
         based_on = options["based_on"] or None
         if options["based_on"] is None and live is not None:

@@ -119,7 +119,7 @@ def sent_terms(
             f"{SENT}.{name}": " ".join(map(str, texts))
             for name, texts in granting.form.errors.items()
         }
-        raise Invalid(_("The grant is not possible."), errors)
+        raise Invalid(_("The grant is invalid."), errors)
     return granting.form.terms
 
 

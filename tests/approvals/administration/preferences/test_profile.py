@@ -62,7 +62,7 @@ def test_a_display_name_is_stored_and_shown_and_a_refused_one_stays_in_its_field
     assert [one.attributes["data-initials"] for one in page.find("span", class_="avatar")] == ["AJ", "AJ"]
     refused = client.post("/settings/name/", {"display_name": "Bob"})
     assert (refused.status_code, errors(refused.text)) == (
-        422, ["This looks like the name of someone else. Choose another one."],
+        422, ["This looks like someone else's name. Choose another one."],
     )  # fmt: skip
     assert User.objects.get(username="alice").first_name == "Alice Jones"
 
