@@ -476,7 +476,7 @@ class Migration(migrations.Migration):
                 ("time_zone", models.CharField(blank=True, default="", max_length=64, verbose_name="time zone")),
                 (
                     "daily_budget",
-                    models.PositiveSmallIntegerField(blank=True, null=True, verbose_name="decisions a day"),
+                    models.PositiveSmallIntegerField(blank=True, null=True, verbose_name="decisions per day"),
                 ),
             ],
             options={
@@ -1559,7 +1559,7 @@ class Migration(migrations.Migration):
                         default="",
                         max_length=500,
                         validators=[check_address],
-                        verbose_name="on-duty calendar",
+                        verbose_name="on-call calendar",
                     ),
                 ),
                 ("duty", ExactJSONField(default=list)),

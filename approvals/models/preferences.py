@@ -62,7 +62,7 @@ class Preferences(models.Model):
     )
     #: The person's own maximum of decisions per day; displayed, never enforced; null for none.
     daily_budget = models.PositiveSmallIntegerField(
-        _("decisions a day"), null=True, blank=True
+        _("decisions per day"), null=True, blank=True
     )
     #: Muted notifications, as `channel:kind`, such as `mail:question`.
     muted = ExactJSONField(default=list)

@@ -306,7 +306,7 @@ def _push() -> Iterator[SystemPart]:
         yield SystemPart(
             _("Device notifications"),
             WARN,
-            _("Off: PUBLIC_URL does not begin with https://"),
+            _("Off: PUBLIC_URL does not start with https://"),
             advice,
         )
 

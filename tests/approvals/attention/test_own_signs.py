@@ -54,7 +54,7 @@ def test_the_page_shows_a_person_their_own_figures():
         "Approved with parts unopened": "3 of 3 (100%)",
         "Longest series of these": "3",
     }
-    assert "You have decided nothing on these pages yet." in browser(owner).get(PAGE).text
+    assert "You have not decided anything on these pages yet." in browser(owner).get(PAGE).text
 
 
 def test_the_line_says_nothing_until_there_is_something_to_say():

@@ -144,7 +144,7 @@ def make_key(page, name: str, user: str) -> str:
     page.get_by_text("New API key").click()
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Acts for").fill(user)
-    press(page, "Make the key")
+    press(page, "Create key")
     return copied(page, "API key")
 
 
@@ -198,7 +198,7 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
         until(lambda: not server.value(f"{failed} AND delivered_at IS NULL"), "it is noted as delivered")
         page.reload()
         assert delivery.locator(".badge").inner_text() == "Delivered"
-        press(page, "Remove the webhook")
+        press(page, "Remove webhook")
 
     set_up_the_tool(page)
     approver = windows.open(people("approver"), f"/requests/{request['id']}/")

@@ -114,7 +114,7 @@ def test_a_link_expires(django_capture_on_commit_callbacks, monkeypatch):
         ({"password": "wrong"}, ["Wrong current password."]),
         ({"email": "nonsense"}, ["Enter a valid email address."]),
         ({"email": "a@b.org\nBcc: c@d.org"}, ["Enter a valid email address."]),
-        ({"email": "old@example.org"}, ["This is your address already."]),
+        ({"email": "old@example.org"}, ["This is already your address."]),
         ({"email": "", "password": ""}, ["This field is required.", "This field is required."]),
     ],
 )
