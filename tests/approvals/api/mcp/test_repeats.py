@@ -99,7 +99,7 @@ def test_a_check_takes_the_decision_too_and_later_ones_hear_who_did():
         "request_id": request["request_id"],
         "status": "taken",
         "url": only().public_url,
-        "message": f"{words} Do not run it because of this. If it has to run once more, call request_approval again.",
+        "message": f"{words} So do not run it. To run it again, call request_approval again.",
     }
     assert agent.call("request_approval", REFUND).outcome["status"] == "pending"
 
@@ -124,7 +124,7 @@ def test_another_client_that_reads_an_approval_takes_nothing_from_who_asked():
     assert (read["status"], read["by"], read["message"]) == (
         "approved",
         "bob",
-        "A person approved this for the program that asked. Do not run it because of this.",
+        "A person approved this for the program that requested it, not for you. Do not run it.",
     )
     assert (only().taker, agent.call("request_approval", REFUND).outcome["status"]) == ("", "approved")
 
