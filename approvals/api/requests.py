@@ -70,7 +70,7 @@ class Said(Document):
 
 
 class NewAttachment(Document):
-    """A picture (PNG, JPEG, GIF, WebP), PDF, text (UTF-8) or CSV. The type is found in the content."""
+    """An image (PNG, JPEG, GIF, WebP), PDF, text (UTF-8) or CSV. The type is detected from the content."""
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
     """What people see. Directories and invisible characters are removed."""

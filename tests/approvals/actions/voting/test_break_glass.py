@@ -61,8 +61,8 @@ def test_one_person_decides_and_everyone_concerned_is_told(payment, frank):
     assert (entry.data["break_glass"], entry.data["comment"]) == (True, "The plant is on fire.")
     carry()
     assert sorted((message.to, message.subject) for message in mail.outbox) == [
-        (["alice@example.org"], "[Pausepoint] frank decided alone: Pay (support)"),
-        (["bob@example.org"], "[Pausepoint] frank decided alone: Pay (support)"),
+        (["alice@example.org"], "[Pausepoint] frank used break-glass access: Pay (support)"),
+        (["bob@example.org"], "[Pausepoint] frank used break-glass access: Pay (support)"),
     ]
 
 

@@ -82,7 +82,7 @@ def test_the_preview_says_why_a_scope_leaves_a_request_to_no_one(client, admin):
     make_request(User.objects.get(username="alice"), tool_name="refund", title="Refund it?", input={"amount": 500})
     client.force_login(root)
     text = text_of(previewed(client)[0])
-    assert "Pay the salaries? “Refunds” does not fit: tool: “payroll” is not “refund*”." in text
+    assert "Pay the salaries? “Refunds” does not match: tool: “payroll” is not “refund*”." in text
     assert "Refund it? “Refunds” matches, but the amount is above its limit, or missing." in text
     assert "Only superusers could decide approvals above 100, or without an amount." in text
 

@@ -249,7 +249,7 @@ def test_a_result_of_an_input_with_a_hidden_value_is_compared_with_its_salt():
     decide(decider, Verdict.APPROVE)
     report = {"request_id": str(only().pk), "output": "open"}
     other = agent.call("report_result", report | {"input": hidden | {"pin": "0000"}})
-    assert other.refusal.startswith("The input that ran is not the approved input.")
+    assert other.refusal.startswith("The input that ran differs from the approved input.")
     assert agent.call("report_result", report | {"input": hidden}).outcome == {}
 
 
@@ -259,7 +259,7 @@ def test_a_result_of_another_input_is_on_record_but_is_no_result():
     decide(decider, Verdict.APPROVE)
     ran = {"request_id": str(only().pk), "output": 1, "input": {"order": "4711", "amount": 9999}}
     refusal = agent.call("report_result", ran).refusal
-    assert refusal.startswith("The input that ran is not the approved input.")
+    assert refusal.startswith("The input that ran differs from the approved input.")
     assert not AuditEntry.objects.filter(event="tool.result").exists()
     both = {"request_id": str(only().pk), "output": 1, "error": "x"}
     assert agent.call("report_result", both).refusal.startswith("Send either an output or an error.")

@@ -87,13 +87,13 @@ def test_the_panel_offers_what_is_possible_and_says_why_the_rest_is_not():
     assert choices(page, "audience") == ["key"]
     assert choices(page, "lasts") == ["3600", "28800", "604800", "today", "time", "uses"]
     assert [each.words for each in parse(page).find("ul", class_="hint")[0].find("li")] == [
-        "“the same key fields” is not offered: it must be this exact input: the tool runs what it is told. "
+        "“the same key fields” is not available: it must be this exact input: the tool runs commands or changes files. "
         "An administrator can allow more in its settings.",
-        "“any input of this tool” is not offered: it must be this exact input: the tool runs what it is told. "
+        "“any input of this tool” is not available: it must be this exact input: the tool runs commands or changes files. "
         "An administrator can allow more in its settings.",
-        "“this agent” is not offered: it is not possible: the request names no agent.",
-        "“this workflow” is not offered: it is not possible: the workflow ends with this request.",
-        "“this conversation” is not offered: it is not possible: the request names no conversation.",
+        "“this agent” is not available: it is not possible: the request names no agent.",
+        "“this workflow” is not available: it is not possible: the workflow ends with this request.",
+        "“this conversation” is not available: it is not possible: the request names no conversation.",
     ]
 
 

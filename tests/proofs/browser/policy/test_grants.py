@@ -48,7 +48,7 @@ def test_a_grant_is_given_with_a_key_seen_used_revoked_and_stopped(windows, peop
         "Calls of sendReport with this exact input run without asking for this API key (requested by requester), until"
     )
     page.get_by_label("All uses are used up").check()
-    page.get_by_label("Uses at most").fill("2")
+    page.get_by_label("Maximum uses").fill("2")
     page.locator(".grant-sentence", has_text="at most 2 times").wait_for()
     page.get_by_role("button", name="Approve and grant").click()
     page.locator(".outcome").wait_for()
@@ -197,9 +197,9 @@ def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
     link = shown.locator("[data-grants]:focus")
     link.wait_for()
     link.press("Enter")
-    page.get_by_label("Uses at most").fill("7")
+    page.get_by_label("Maximum uses").fill("7")
     page.keyboard.press("Escape")
-    assert page.get_by_label("Uses at most").input_value() == "7"
+    assert page.get_by_label("Maximum uses").input_value() == "7"
     page.get_by_label("Any input").check()
     sentence.wait_for()
     # With real keys: where a script moves the focus out of a field, the next key is taken for the rest of a sentence.
