@@ -61,7 +61,10 @@ def test_form_without_a_digest_is_refused(refund):
 
 def test_form_with_another_digest_is_refused(refund):
     words = refused(refund, bob(), {"verdict": "approve", "digest": OTHER}, 409)
-    assert words == "This request has changed since you loaded the page, so nothing was decided. Read it again, then decide."
+    assert (
+        words
+        == "This request has changed since you loaded the page, so nothing was decided. Read it again, then decide."
+    )
     assert stored(refund).status == "pending"
 
 

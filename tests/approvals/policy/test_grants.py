@@ -127,7 +127,9 @@ def test_the_settings_of_a_tool_do_not_allow_more_than_any_grant_may_have(terms,
     assert problems_of(terms, case(limits=limits)) == expected
 
 
-RUNS = "must be this exact input: the tool runs commands or changes files. An administrator can allow more in its settings"
+RUNS = (
+    "must be this exact input: the tool runs commands or changes files. An administrator can allow more in its settings"
+)
 FILES = "must be this exact input: the request has files, which are part of the approval"
 WIDER = "is broader than the settings of the tool allow"
 
@@ -190,9 +192,7 @@ BARS = {
     Bar.DENIED: "is not possible: the policy rule “Refunds” denies such calls",
     Bar.ALLOWED: "is not needed: the policy rule “Refunds” allows such calls",
     Bar.FILES: "is not possible: the policy rule “Refunds” asks people about each call with files",
-    Bar.UNCERTAIN: (
-        "is not possible: it is not certain which policy rule matches, so people decide each such call"
-    ),
+    Bar.UNCERTAIN: ("is not possible: it is not certain which policy rule matches, so people decide each such call"),
     Bar.STOPPED: "is not possible: “Ask about everything” is on",
     Bar.PEOPLE: "is not possible: people must decide each of these requests",
     Bar.FOUR_EYES: "is not possible: the two-person rule applies to such calls, and you are the requester",

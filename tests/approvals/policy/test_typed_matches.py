@@ -196,7 +196,10 @@ def test_a_value_of_another_type_could_match(test, value, could):
     [
         ({"type": "mail"}, "must be one of address, addresses, amount, path, host, line, text"),
         ({"type": ["amount"]}, "must be one of address, addresses, amount, path, host, line, text"),
-        ({"type": "address", "like": "*ours.com"}, "is not a pattern for values of the type address; write it like *@example.com"),
+        (
+            {"type": "address", "like": "*ours.com"},
+            "is not a pattern for values of the type address; write it like *@example.com",
+        ),
         ({"type": "address", "like": "*@*"}, "is not a pattern for values of the type address; write it like *@example.com"),
         ({"type": "host", "like": "*ours.com"}, "is not a pattern for values of the type host; write it like *.example.com"),
         ({"type": "amount", "like": "5*"}, "is not a pattern for values of the type amount; write it like /data/*"),

@@ -204,7 +204,9 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
     approver = windows.open(people("approver"), f"/requests/{request['id']}/")
     assert approver.locator(".key-values").inner_text().split("\n") == ["amount", "31"]
     approver.get_by_role("button", name="Reject").click()
-    approver.get_by_text("A rejection of “payNight” needs a message to the agent. Explain why you reject it.").wait_for()
+    approver.get_by_text(
+        "A rejection of “payNight” needs a message to the agent. Explain why you reject it."
+    ).wait_for()
     approver.get_by_role("textbox", name="Message to the agent", exact=True).fill("Not at night.")
     approver.get_by_role("button", name="Reject").click()
     approver.locator(".outcome blockquote", has_text="Not at night.").wait_for()

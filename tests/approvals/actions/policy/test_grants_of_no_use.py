@@ -161,7 +161,10 @@ def test_four_eyes_of_a_policy_that_came_later_refuse_a_grant_for_calls_of_ones_
     decider = bob()
     given, waiting = give(decider, decider, terms()), ask(decider, {"amount": 5})
     apply_policy(rule(**ASK))
-    assert refusal_of(waiting, decider) == "is not possible: the two-person rule applies to such calls, and you are the requester"
+    assert (
+        refusal_of(waiting, decider)
+        == "is not possible: the two-person rule applies to such calls, and you are the requester"
+    )
     assert (why(given), ask(decider).status) == (
         "Not used now: the two-person rule applies to such calls, and bob is the requester.",
         "pending",
@@ -172,7 +175,10 @@ def test_four_eyes_of_a_tool_that_came_later_refuse_a_grant_for_calls_of_ones_ow
     decider = bob()
     waiting = ask(decider)
     store_tool_settings("refund", {"control": Control.FOUR_EYES}, by=administrator())
-    assert refusal_of(waiting, decider) == "is not possible: the two-person rule applies to such calls, and you are the requester"
+    assert (
+        refusal_of(waiting, decider)
+        == "is not possible: the two-person rule applies to such calls, and you are the requester"
+    )
 
 
 def test_a_condition_about_who_asks_is_read_for_the_ledger():
