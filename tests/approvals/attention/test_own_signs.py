@@ -74,7 +74,7 @@ def test_the_line_names_a_series_without_a_look():
     owner, decider = alice(), bob()
     for _ in range(5):
         decide(make_request(owner), decider, Verdict.APPROVE, unseen=LEFT)
-    assert line(decider) == "You approved 5 requests in a row without opening what was folded. How you decide"
+    assert line(decider) == "You approved 5 requests in a row without opening their folded parts. How you decide"
 
 
 def test_a_daily_budget_is_shown_and_blocks_nothing():

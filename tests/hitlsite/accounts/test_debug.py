@@ -16,7 +16,7 @@ def test_with_debug_a_server_listens_on_this_machine_only(settings, host):
         call_command("serve", host=host)
     assert (
         str(refusal.value)
-        == f"With DEBUG=1 only this machine can be served, and {host} is not this machine. Unset DEBUG, or leave out --host."
+        == f"With DEBUG=1, Pausepoint can only serve this machine, and {host} is not this machine. Unset DEBUG, or leave out --host."
     )
 
 

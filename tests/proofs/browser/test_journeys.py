@@ -140,7 +140,7 @@ def add_person(page, name: str, *roles: str) -> str:
 
 
 def make_key(page, name: str, user: str) -> str:
-    """Make an API key in the settings; return it."""
+    """Create an API key in the settings; return it."""
     page.get_by_text("New API key").click()
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Acts for").fill(user)
@@ -258,7 +258,7 @@ def test_a_newcomer_gets_from_an_empty_database_to_the_first_answer(fresh, windo
     page.wait_for_selector('#live[data-state="on"]')
     page.evaluate("window.untouched = true")
     steps = page.get_by_role("region", name="Set up Pausepoint").get_by_role("listitem")
-    heads = ["Add an approver", "Make an API key", "Ask the first question", "Answer it"]
+    heads = ["Add an approver", "Create an API key", "Ask the first question", "Answer it"]
 
     def done(*marks: str) -> None:
         """Wait until these steps are done, without a reload, and no others."""
@@ -277,7 +277,7 @@ def test_a_newcomer_gets_from_an_empty_database_to_the_first_answer(fresh, windo
     with bob.expect_navigation():
         bob.locator("main button").click()
 
-    go(beside, "Inbox", "Make an API key")
+    go(beside, "Inbox", "Create an API key")
     key = make_key(beside, "first agent", "ada")
     done("Done", "Done", "To do", "To do")
     page.bring_to_front()

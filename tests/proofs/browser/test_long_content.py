@@ -234,7 +234,7 @@ def test_bulk_pages_of_long_requests_do_not_widen(windows, desk, asked, approver
     page.locator(".bulk-table").first.wait_for()
     sure = too_wide(page)
     page.get_by_role("button", name="Reject").click()
-    page.get_by_role("link", name="Back to the inbox").wait_for()
+    page.get_by_role("link", name="Back to the Inbox").wait_for()
     assert (sure, too_wide(page)) == ({}, {})
 
 

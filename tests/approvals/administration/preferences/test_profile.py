@@ -71,7 +71,7 @@ def test_an_address_changes_when_its_link_is_confirmed_and_the_old_address_is_to
     person = with_address(alice())
     link = ask(person, django_capture_on_commit_callbacks)
     assert sent() == [
-        ("new@example.org", "The Pausepoint account alice is to use this email address."),
+        ("new@example.org", "The Pausepoint account alice is about to use this email address."),
         ("old@example.org", "You asked to change the email address of your account to new@example.org. Confirm it with "
          "the link in the email there."),
     ]  # fmt: skip

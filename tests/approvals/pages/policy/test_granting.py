@@ -234,7 +234,7 @@ def test_what_waits_and_is_covered_is_said_before_and_offered_after_and_decided_
     assert offer.attributes["action"] == "/requests/bulk/"
     (grant,) = Grant.objects.all()
     assert (
-        "2 requests that the grant covers go on waiting"
+        "2 requests that the grant covers are still waiting"
         in parse(client.get(f"/settings/grants/{grant.pk}/").text).words
     )
     assert statuses([*waiting, *others]) == ["pending"] * 5
