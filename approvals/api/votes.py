@@ -34,7 +34,7 @@ class VoteStage(BaseModel):
 class VoteDocument(BaseModel):
     by: str = Field(description="A user, or `API key NAME of USER`.")
     on_behalf_of: str | None = Field(
-        description="The user who was away and for whom it was given; null if for no one else."
+        description="The absent user for whom it was given; otherwise null."
     )
     verdict: Literal["approve", "reject"]
     comment: str

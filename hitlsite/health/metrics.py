@@ -71,7 +71,7 @@ class Metrics:
         names = ["tool", "status"]
         self._requests = Counter(
             "pausepoint_requests",
-            "Requests that reached a status since this process began.",
+            "Requests that reached a status since this process started.",
             names,
             registry=self._registry,
         )

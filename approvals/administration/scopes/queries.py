@@ -225,7 +225,7 @@ def _why(request: ApprovalRequest, terms: ScopeTerms) -> str:
     elif not term.allows(May.DECIDE, request.amount):
         text = _("“%(name)s” matches, but the amount is above its limit, or missing.")
     else:
-        text = _("“%(name)s” matches, but no one whom it names may decide this.")
+        text = _("“%(name)s” matches, but none of the people it names may decide this.")
     return text % {"name": visible(terms.name)}
 
 

@@ -34,7 +34,7 @@ TAGS = {
     "Resuming": "Continue exactly once after a decision, with the state that was stored with the request.",
     "People": "The people who work on a request, and their internal notes.",
     "Advice": "Advice from programs on a request. It never decides.",
-    "Grants": "Grants, with which calls run without asking: read and revoke them.",
+    "Grants": "Grants, which let calls run without asking: list and revoke them.",
     "Approver scopes": "The requests that people may see, answer and decide.",
     "Policy": "The rules that allow or deny requests, or ask people.",
     "Absences": "Absences, delegates, and who is on call.",

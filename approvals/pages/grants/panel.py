@@ -127,7 +127,7 @@ def _sentence(
     request: ApprovalRequest, terms: GrantTerms, key_fields: Sequence[str]
 ) -> str:
     return _(
-        "Calls of %(tool)s with %(what)s run without asking for %(whom)s, %(limits)s."
+        "For %(whom)s, calls of %(tool)s with %(what)s run without asking, %(limits)s."
     ) % {
         "tool": visible(request.tool_name),
         "what": wording.what_of(request, terms.width, key_fields),

@@ -131,7 +131,7 @@ def test_a_preview_says_in_one_sentence_what_runs_and_lists_what_people_rejected
     answer = browser(decider).post(at(request, "grant"), seen(request) | typed, headers=HTMX)
     (sentence,) = said(answer.text, "grant-sentence")
     assert sentence.startswith(
-        "Calls of refund with any input run without asking for the agent billing (requested by alice), until "
+        "For the agent billing (requested by alice), calls of refund with any input run without asking, until "
     )
     assert sentence.endswith(", at most 3 times.")
     (warning,) = parse(answer.text).find("details", class_="grant-warning")

@@ -45,9 +45,9 @@ def test_a_grant_is_given_with_a_key_seen_used_revoked_and_stopped(windows, peop
     assert violations(page, axe) == {}
     sentence = page.locator(".grant-sentence")
     assert sentence.inner_text().startswith(
-        "Calls of sendReport with this exact input run without asking for this API key (requested by requester), until"
+        "For this API key (requested by requester), calls of sendReport with this exact input run without asking, until"
     )
-    page.get_by_label("All uses are used up").check()
+    page.get_by_label("After the maximum uses").check()
     page.get_by_label("Maximum uses").fill("2")
     page.locator(".grant-sentence", has_text="at most 2 times").wait_for()
     page.get_by_role("button", name="Approve and grant").click()
