@@ -55,7 +55,7 @@ def test_any_other_answer_is_refused_in_words(behave, words):
 
 @pytest.mark.parametrize("behave", [silent, drip])
 def test_the_total_time_is_limited(behave):
-    with Receiver(lambda got: behave, serves=True) as there, pytest.raises(Undelivered, match="no answer within"):
+    with Receiver(lambda got: behave, serves=True) as there, pytest.raises(Undelivered, match="no response within"):
         get(there.url(), seconds=SOON)
 
 

@@ -236,7 +236,7 @@ def test_without_https_devices_are_off_in_words_and_nothing_is_logged(service, b
     refused = Browser(carol(), service.url("/push/2")).subscribe()
     assert (refused.status_code, "PUBLIC_URL does not start with https://" in refused.text) == (422, True)
     page = bobs.client.get("/settings/notifications/").text
-    assert ("push-switch" in page, "Devices cannot be notified here" in page) == (False, True)
+    assert ("push-switch" in page, "Devices cannot be notified, because" in page) == (False, True)
     root = Client()
     root.force_login(User.objects.create_superuser("root"))
     assert "Off: PUBLIC_URL does not start with https://" in root.get("/settings/system/").text

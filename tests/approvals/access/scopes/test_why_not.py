@@ -85,7 +85,7 @@ def test_whom_no_scope_names_is_told_so(admin, decider):
 def test_no_role_and_four_eyes_are_told_apart(admin, decider):
     store_tool_settings("refund", {"control": "four_eyes"}, by=admin)
     request = make_request(decider, tool_name="refund")
-    assert why(decider, request).startswith("This tool needs four eyes")
+    assert why(decider, request).startswith("The two-person rule applies to this tool")
     assert why(carol(), request) == "You can see this request, but you cannot decide it."
 
 

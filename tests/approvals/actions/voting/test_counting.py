@@ -116,7 +116,7 @@ def test_both_teams_have_to_approve_and_one_person_fills_one_place(people):
     finance, security = make_team("finance", bob, dave), make_team("security", bob, erin)
     request = make_voted(alice(), both(group(finance), group(security)))
     assert progress_of(request) == "0 of 2, finance and security missing"
-    with pytest.raises(NotAllowed, match="This request waits for finance and security"):
+    with pytest.raises(NotAllowed, match="This request is waiting for finance and security"):
         vote(request, frank)
     vote(request, bob)
     assert progress_of(request) == "1 of 2, security missing"

@@ -118,7 +118,7 @@ def test_the_switches_of_the_policy_are_turned_on_and_off_in_the_draft(client):
         assert draft_in(post(client, {"rules": [], name: True}, name)) == {name: False, "rules": []}
     apply_policy(repeat_rejections=True)
     for path in ("/settings/policy/", "/settings/policy/change/", "/settings/policy/1/"):
-        assert "What a person rejected in the last 7 days is rejected again" in words(client.get(path)), path
+        assert "A request that a person rejected in the last 7 days is rejected again" in words(client.get(path)), path
 
 
 def test_a_change_is_replayed_and_then_applied_with_a_reason(client):
@@ -171,7 +171,7 @@ def test_a_change_that_someone_overtook_is_refused_in_words(client):
     apply_policy(ALLOW, four_eyes=True, by=administrator("eve"))
     refused = post(client, {"rules": [ALLOW]}, "apply", previewed=previewed, reason="Because.")
     assert refused.status_code == 422
-    assert "Version 1, which eve applied, is live." in words(refused)
+    assert "Version 1, applied by eve, is live." in words(refused)
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def test_an_address_changes_when_its_link_is_confirmed_and_the_old_address_is_to
     link = ask(person, django_capture_on_commit_callbacks)
     assert sent() == [
         ("new@example.org", "The Pausepoint account alice is about to use this email address."),
-        ("old@example.org", "You asked to change the email address of your account to new@example.org. Confirm it with "
-         "the link in the email there."),
+        ("old@example.org", "You asked to change the email address of your account to new@example.org. To confirm it, "
+         "open the link in the email sent there."),
     ]  # fmt: skip
     client = browser(person)
     assert client.get(link).status_code == 200

@@ -262,6 +262,6 @@ def test_nothing_is_offered_of_what_the_person_may_not_decide_or_of_a_grant_that
     browser(reader).post(at(request, "decide"), sent, headers=HTMX)
     (grant,) = Grant.objects.all()
     page = f"/settings/grants/{grant.pk}/"
-    assert "goes on waiting" in parse(browser(reader).get(page).text).words
+    assert "is still waiting" in parse(browser(reader).get(page).text).words
     assert ask(asker, {"amount": 3}).status == "approved", "its only use"
-    assert "goes on waiting" not in parse(browser(reader).get(page).text).words
+    assert "is still waiting" not in parse(browser(reader).get(page).text).words

@@ -57,7 +57,7 @@ def test_the_delegate_gets_the_buttons_and_loses_them_again():
     absent, other = bob(), delegate()
     request = payment_of(alice(), absent)
     before = pushed(other, absent)
-    assert ("Approve" in buttons(before), "This request waits for finance." in before) == (False, True)
+    assert ("Approve" in buttons(before), "This request is waiting for finance." in before) == (False, True)
     absence = away(absent, other)
     during = pushed(other, absent)
     assert "You vote for bob, who is away." in parse(during).find("section", id=f"request-{request.pk}")[0].words
