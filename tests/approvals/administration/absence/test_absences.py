@@ -192,7 +192,7 @@ def test_times_are_short_and_in_the_time_zone_of_the_reader():
     typed = (until + HOUR).strftime("%Y-%m-%dT%H:%M")
     Preferences.objects.create(person=person, time_zone="Asia/Tokyo")
     refused = browser(person).post("/settings/absence/", {"until": typed})
-    assert f"until {short} already" in refused.text
+    assert f"until {short}. End it first." in refused.text
 
 
 @pytest.mark.parametrize(

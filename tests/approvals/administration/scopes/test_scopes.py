@@ -236,7 +236,7 @@ def test_the_pages_of_a_person_and_of_a_tool_say_who_may_decide_what(client, adm
     said = "May see, answer and decide calls of refund. Approvals only up to an amount of 100."
     assert f"{scope.name} : {said} As a member of payments." in words(client, person)
     assert f"{scope.name} : {said} Teams: payments" in words(client, tool)
-    assert "no approver scope names this person." in words(client, f"/settings/people/{other.pk}/")
+    assert "No approver scope names this person." in words(client, f"/settings/people/{other.pk}/")
 
 
 def test_who_decides_cannot_join_a_team_that_a_scope_names():
