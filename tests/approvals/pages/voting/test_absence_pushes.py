@@ -129,7 +129,7 @@ async def test_open_pages_are_told_when_it_is_set_and_ended():
         assert "You vote for bob" in await page.until(f'id="request-{request.pk}"')
         assert "You vote for bob" in await inbox.until(f'id="request-{request.pk}"')
         await run(lambda: end_absence(absence.pk, by=absent, via=Door.DASHBOARD))
-        assert "waits for finance" in await page.until(f'id="request-{request.pk}"')
+        assert "is waiting for finance" in await page.until(f'id="request-{request.pk}"')
 
 
 @pytest.mark.django_db(transaction=True)
@@ -143,7 +143,7 @@ async def test_open_pages_are_told_once_of_one_that_begins_by_itself():
         await run(absence_actions.tell_of_changing_absences)
         await run(lambda: Absence.objects.filter(pk=absence.pk).update(until=timezone.now()))
         await run(absence_actions.tell_of_changing_absences)
-        assert "waits for finance" in await page.until(f'id="request-{request.pk}"')
+        assert "is waiting for finance" in await page.until(f'id="request-{request.pk}"')
 
 
 @pytest.mark.django_db(transaction=True)
