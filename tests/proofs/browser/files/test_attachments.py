@@ -116,6 +116,6 @@ def test_a_bulk_page_tells_files_that_were_opened_from_others(windows, people, r
     page.locator(".bulk-files li").get_by_text("opened", exact=True).wait_for()
     # The other files were not opened, of which the page tells once.
     windows.tolerate(" 422 ")
-    for words in ("files in 1 request", "1 request approved"):
+    for words in ("files left in 1 request", "1 request approved"):
         page.locator("form[data-bulk] button").click()
         page.get_by_text(words).wait_for()
