@@ -38,7 +38,7 @@ export interface DecisionDocument {
   readonly break_glass: boolean;
   /** The rule of the policy that decided it without asking; null if a person did, or no one. */
   readonly rule?: { readonly name: string; readonly policy_version: number } | null;
-  /** Whether the run must stop, because no one decided in time and the policy says so. */
+  /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */
   readonly halted?: boolean;
 }
 
@@ -171,7 +171,7 @@ export class Outcome {
     return this.document.decision?.rule?.name ?? null;
   }
 
-  /** Whether the run must stop, because no one decided in time and the policy says so. */
+  /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */
   get halted(): boolean {
     return Boolean(this.document.decision?.halted);
   }
