@@ -109,7 +109,8 @@ def check_address(address: IPAddress, *, allow_private: bool) -> None:
     """Raise RefusedAddress unless a webhook may go to this address."""
     if _in(address, METADATA):
         raise RefusedAddress(
-            _("points to %(address)s, which is never called") % {"address": address}
+            _("points to %(address)s, which Pausepoint never calls")
+            % {"address": address}
         )
     if _in(address, PRIVATE):
         if not allow_private:

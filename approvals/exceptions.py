@@ -75,7 +75,7 @@ class CriticalElsewhere(DecideOnPage):
         )
         if request.kind == Kind.RECOVERY:
             words = _(
-                "This request asks for the outcome of a call. Decide it on its own page in Pausepoint:"
+                "This request is about the unknown outcome of a call. Decide it on its own page in Pausepoint:"
             )
         elif request.priority == Priority.CRITICAL:
             words = _(
@@ -173,8 +173,8 @@ class GrantMissed(AlreadyDecided):
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
         words = _(
-            "You have approved this request already, without this grant, and a grant is given with the first approval alone. "
-            "Give it with the next request of this kind."
+            "You have already approved this request without this grant. A grant can only be given with the "
+            "first approval. Give it with the next request of this kind."
         )
         Refusal.__init__(self, words)
 
@@ -215,7 +215,8 @@ class Changed(Refusal):
     def __init__(self, input_digest: str) -> None:
         self.input_digest = input_digest
         words = _(
-            "This request is not what your page showed, so nothing was decided. Read it again, then decide."
+            "This request has changed since you loaded the page, so nothing was decided. Read it again, then "
+            "decide."
         )
         super().__init__(words)
 
@@ -330,7 +331,8 @@ class OtherInput(Refusal):
         self.approved_digest = approved_digest
         super().__init__(
             _(
-                "The input that ran is not the approved input. This is on record, but not as the result of the call."
+                "The input that ran differs from the approved input. This was recorded, but not as the result"
+                " of the call."
             )
         )
 

@@ -195,7 +195,7 @@ class GrantEnd(TextChoices):
 
     REVOKED = "revoked", _("revoked")
     USED_UP = "used_up", _("used up")
-    EXPIRED = "expired", _("its time is over")
+    EXPIRED = "expired", _("expired")
     GIVER_LEFT = "giver_left", _("the person who gave it was deactivated or removed")
     RIGHT_LOST = "right_lost", _("the person who gave it may no longer decide")
     BEYOND_LIMIT = "beyond_limit", _("the tool's settings no longer allow it")
@@ -233,5 +233,5 @@ def verdict_from(word: str) -> Verdict | None:
 class Control(TextChoices):
     """Who decides the approvals of a tool; without one, anyone who may decide."""
 
-    CONFIRM = "confirm", _("Confirm: also the person who runs the agent")
-    FOUR_EYES = "four_eyes", _("Four eyes: never the person who runs the agent")
+    CONFIRM = "confirm", _("Confirm: the requester may decide too")
+    FOUR_EYES = "four_eyes", _("Two-person rule: the requester may not decide")

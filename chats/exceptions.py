@@ -80,7 +80,7 @@ class QuestionChanged(Refusal):
     code = "question_changed"
     status = 409
     sentence = gettext_lazy(
-        "The question has changed since you wrote this. Read what is asked now, then send it again."
+        "The question has changed since you wrote this. Read the new question, then send it again."
     )
 
 

@@ -66,6 +66,7 @@ class FallbackCache(RedisCache):
             except RedisError as error:
                 FallbackCache._away_until = time.monotonic() + RETRY
                 logger.warning(
-                    "Redis is away (%s); this process counts log-ins for itself.", error
+                    "Redis is unavailable (%s); this process counts log-ins on its own.",
+                    error,
                 )
         return here(*args, **kwargs)

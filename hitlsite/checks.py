@@ -114,7 +114,7 @@ def _addresses() -> Iterator[checks.CheckMessage]:
     yield from _links(public.hostname or "")
     if not settings.ALLOWED_HOSTS:
         yield checks.Warning(
-            _("ALLOWED_HOSTS is empty, so every page answers 400."),
+            _("ALLOWED_HOSTS is empty, so every page returns 400."),
             hint=_(
                 "Set ALLOWED_HOSTS to the host names of the site, such as desk.example.org."
             ),
@@ -141,7 +141,7 @@ def _links(host: str) -> Iterator[checks.CheckMessage]:
         yield checks.Warning(
             _("PUBLIC_URL is %(url)s, so devices are not notified.") % url,
             hint=_(
-                "Push services ask for an https address. Set PUBLIC_URL to one, such as https://desk.example.org."
+                "Push services require an https URL. Set PUBLIC_URL to one, such as https://desk.example.org."
             ),
             id="hitlsite.W008",
         )

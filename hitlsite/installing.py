@@ -39,7 +39,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "id": "/",
         "name": "Pausepoint",
         "short_name": "Pausepoint",
-        "description": _("Answer and approve what your agents ask."),
+        "description": _("Approve and answer the requests of your agents."),
         "start_url": reverse("approvals:dashboard"),
         "scope": "/",
         "display": "standalone",

@@ -303,7 +303,7 @@ def _require_alive(
         or (actor.until is not None and actor.until <= now)
     ):
         message = _(
-            "Your log-in or key has ended meanwhile. Nothing was changed. Log in again, or send a valid key."
+            "Your session or key has ended. Nothing was changed. Log in again, or send a valid key."
         )
         raise NotAuthenticated(message)
     if isinstance(actor, KeyActor) and (

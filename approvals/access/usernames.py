@@ -112,7 +112,7 @@ def validate_display_name(name: str, person: User) -> None:
         for username, display_name in others.iterator()
     ):
         raise ValidationError(
-            _("This looks like the name of someone else. Choose another one."),
+            _("This looks like someone else's name. Choose another one."),
             code="lookalike",
         )
 

@@ -111,7 +111,7 @@ def request_approval(
             ask.input, [file.approved for file in ask.files], known.digest_salt
         ):
             raise Conflict(
-                _("This tool call already made a request with a different input."),
+                _("This tool call already has a request with a different input."),
                 str(known.pk),
             )
     return known
@@ -220,7 +220,7 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
         keep_state(request, origin.resume_state)
     warnings = _warnings_of(request, workflow)
     if warnings and settings.HITL_REFUSE_UNDECIDABLE:
-        raise Undecidable(" ".join([*warnings, _("So the request was not made.")]))
+        raise Undecidable(" ".join([*warnings, _("The request was not created.")]))
     return AskOutcome(request, warnings=warnings)
 
 

@@ -73,7 +73,7 @@ def check(
         raise Invalid(_reason_missing(request, answer), {"comment": _("is missing")})
     errors = errors_of(request, answer, via, known)
     if not errors and answer.verdict == Verdict.EDIT and known.problem_of_change:
-        message = _("is decided by others than the input that was asked")
+        message = _("needs other approvers than the original input")
         raise Invalid(known.problem_of_change, {"edited_input": message})
     if not errors and _is_choice(request, answer, via):
         to_choice(request, answer.answer)
@@ -163,18 +163,18 @@ def _terms_want_reason(request: ApprovalRequest, answer: Answer) -> bool:
 
 def _reason_missing(request: ApprovalRequest, answer: Answer) -> str:
     if answer.break_glass:
-        return _("To decide this alone, write a message that says why.")
+        return _("To decide this alone, write a message that explains why.")
     if answer.verdict != Verdict.REJECT:
         return _(
-            "A decision on this request needs a message to the agent. Write why you decide so."
+            "A decision on this request needs a message to the agent. Explain your decision."
         )
     if request.tool_name:
         message = _(
-            "A rejection of “%(tool)s” needs a message to the agent. Write why you reject it."
+            "A rejection of “%(tool)s” needs a message to the agent. Explain why you reject it."
         )
         return message % {"tool": request.tool_name}
     return _(
-        "A rejection of this request needs a message to the agent. Write why you reject it."
+        "A rejection of this request needs a message to the agent. Explain why you reject it."
     )
 
 
@@ -304,7 +304,7 @@ def _file_errors(request: ApprovalRequest, answer: Answer) -> dict[str, str]:
         request.response_schema, answer.answer, answer.files
     )
     message = _(
-        "is not a file: choose one on the page of the request, or send its `name`, and its `content` in base64"
+        "is not a file: choose one on the request page, or send its `name` and its `content` in base64"
     )
     return (
         {f"answer.{name}": message for name in missing} if request.kind in ASKS else {}

@@ -37,7 +37,7 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
         if not permissions.may_comment(locked.standing, request):
             raise NotAllowed(
                 _(
-                    "You can read these comments, but only the owner and people who can decide can add one."
+                    "You can read these notes, but only the requester and people who can decide can add one."
                 )
             )
         if not text or len(text) > MAX_TEXT:
@@ -46,7 +46,7 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
                 if text
                 else _("is empty")
             )
-            raise Invalid(_("The comment could not be saved."), {"text": error})
+            raise Invalid(_("The note could not be saved."), {"text": error})
         now = timezone.now()
         mentioned = mentioned_in(text, request, by)
         names = [person.get_username() for person in mentioned]

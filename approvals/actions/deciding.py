@@ -131,7 +131,9 @@ def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outc
         request = locked.request
         if not permissions.may_cancel(locked.standing, request):
             raise NotAllowed(
-                _("Only the owner and people who can decide can cancel this request.")
+                _(
+                    "Only the requester and people who can decide can cancel this request."
+                )
             )
         waits = request.pending and not locked.overdue
         if via == Door.ADMIN and waits and permissions.only_on_own_pages(request):

@@ -16,7 +16,9 @@ from approvals.models import Workflow
 from approvals.states import PROGRAMS, Door, Status, Verdict, WorkflowState
 
 #: Recorded untranslated, as the comment on the other pending requests of a stopped run.
-HALTED = "No one decided another request before its deadline, and the policy stops the run then."
+HALTED = (
+    "No one decided another request before its deadline, so the policy stopped the run."
+)
 
 
 def expire(request_id: UUID) -> bool:

@@ -18,15 +18,15 @@ from approvals.text.text import in_one_line
 class AccountMailReason(Enum):
     """The changes of an account, each with its sentence for the mail."""
 
-    LINK = gettext_lazy("%(by)s made a link that sets the password of your account.")
+    LINK = gettext_lazy("%(by)s created a link that sets the password of your account.")
     LINK_REQUESTED = gettext_lazy(
         "%(by)s requested a link that sets the password of your account."
     )
     ROLES = gettext_lazy("%(by)s gave you these roles: %(detail)s.")
-    ROLES_REMOVED = gettext_lazy("%(by)s removed these roles of yours: %(detail)s.")
+    ROLES_REMOVED = gettext_lazy("%(by)s removed these roles from you: %(detail)s.")
     RIGHTS = gettext_lazy("%(by)s gave you these additional rights: %(detail)s.")
     RIGHTS_REMOVED = gettext_lazy(
-        "%(by)s removed these additional rights of yours: %(detail)s."
+        "%(by)s removed these additional rights from you: %(detail)s."
     )
     EMAIL = gettext_lazy(
         "%(by)s changed the email address of your account to %(detail)s."
@@ -34,16 +34,17 @@ class AccountMailReason(Enum):
     EMAIL_REQUESTED = gettext_lazy(
         "%(by)s requested to change the email address of your account to %(detail)s."
     )
-    KEY = gettext_lazy("%(by)s made an API key that acts for you: %(detail)s.")
+    KEY = gettext_lazy("%(by)s created an API key that acts for you: %(detail)s.")
     KEY_CHANGED = gettext_lazy(
-        "%(by)s changed which calls of your API key wait for a person: %(detail)s."
+        "%(by)s changed which calls made with your API key wait for a person: %(detail)s."
     )
     KEY_REVOKED = gettext_lazy("%(by)s revoked your API key %(detail)s.")
     OWN_EMAIL = gettext_lazy(
         "You changed the email address of your account to %(detail)s."
     )
     OWN_EMAIL_REQUESTED = gettext_lazy(
-        "You asked to change the email address of your account to %(detail)s. Confirm it with the link in the email there."
+        "You asked to change the email address of your account to %(detail)s. To confirm it, open the link in"
+        " the email sent there."
     )
     ADMIN = gettext_lazy(
         "%(by)s changed your account in the database admin: %(detail)s."

@@ -111,7 +111,7 @@ class Question(Body):
     """AgentForge's fields; null is never valid."""
 
     refusal = gettext_lazy("The question is invalid.")
-    member_errors: ClassVar = {"list_type": gettext_lazy("must be a list of texts")}
+    member_errors: ClassVar = {"list_type": gettext_lazy("must be a list of strings")}
 
     question: Annotated[StorableText, Field(min_length=1, max_length=MAX_MESSAGE)]
     context: StorableObject = Field(default_factory=dict)

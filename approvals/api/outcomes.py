@@ -41,7 +41,7 @@ class GrantUseDocument(BaseModel):
     id: str = Field(description="The id of the grant.")
     use: int = Field(description="Which use of it this was, from 1.")
     uses: int | None = Field(
-        description="How many it has; null if as many as its time allows."
+        description="The maximum number of uses; null if unlimited until it ends."
     )
     until: Moment | None = Field(
         description="When it ends; null if it ends by uses alone."
@@ -52,7 +52,9 @@ class RuleDocument(BaseModel):
     """A rule of the policy."""
 
     name: str
-    policy_version: int = Field(description="The version of the policy that it is in.")
+    policy_version: int = Field(
+        description="The version of the policy that contains it."
+    )
 
 
 class DecisionDocument(BaseModel):
@@ -61,7 +63,7 @@ class DecisionDocument(BaseModel):
         description="A user, or `API key NAME of USER`; null if the deadline passed or Pausepoint decided."
     )
     decided_for: str | None = Field(
-        description="The user who was away, and in whose right alone `by` could decide; null if in their own."
+        description="The absent user whose right `by` needed to decide; null if `by` had the right."
     )
     via: str
     decided_at: Moment
@@ -72,30 +74,30 @@ class DecisionDocument(BaseModel):
         description="The input that may run now; null unless approved."
     )
     approved_digest: str | None = Field(
-        description="The digest of `approved_input` with the files; null unless approved."
+        description="The digest of `approved_input` and the files; null unless approved."
     )
     digest_salt: str | None = Field(
         description="The `salt` in the text of `approved_digest`, for programs that read hidden values; null without one."
     )
     grant: GrantUseDocument | None = Field(
-        description="The grant that approved it, which `by` has given; null if it was decided."
+        description="The grant, given by `by`, that approved it; null without one."
     )
     break_glass: bool = Field(
-        description="Whether `by` decided alone what several people had to."
+        description="Whether `by` used break-glass access: decided alone what needs several people."
     )
     rule: RuleDocument | None = Field(
-        description="The rule of the policy that decided it; null if a person did."
+        description="The policy rule that decided it; null if a person did."
     )
     repeats: str | None = Field(
-        description="The earlier request for the same call, whose rejection was repeated; null if this was decided anew."
+        description="The earlier request for the same call, if its rejection was repeated; otherwise null."
     )
     halted: bool = Field(
-        description="Whether the run has to stop: no one decided in time, and the policy says that it stops then."
+        description="Whether the run must stop, because no one decided in time and the policy says so."
     )
 
 
 class ReportDocument(BaseModel):
-    """What became of the call of a request, as reported. A call with a result has run, so it must not run again."""
+    """The reported result of the call of a request. A call with a result has run, so it must not run again."""
 
     state: Literal["succeeded", "failed", "denied", "cancelled"]
     output: Any = Field(description="What the tool returned; null unless it succeeded.")

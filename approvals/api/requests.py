@@ -55,22 +55,22 @@ Label = Annotated[str, Field(max_length=MAX_LABEL)]
 
 class Option(Document):
     label: Label
-    """What the person reads and chooses."""
+    """The text that the person chooses."""
     id: Label | None = None
-    """What the answer says in place of the label."""
+    """The value in the answer, instead of the label."""
     description: Annotated[str, Field(max_length=2000)] | None = None
     """A line below the label."""
 
 
 class Said(Document):
     role: Literal["user", "assistant", "system", "tool"]
-    """Who said it."""
+    """The sender."""
     text: Annotated[str, Field(max_length=MAX_TEXT_BYTES)]
-    """What was said, as plain text."""
+    """The text of the message, as plain text."""
 
 
 class NewAttachment(Document):
-    """A picture (PNG, JPEG, GIF, WebP), PDF, text (UTF-8) or CSV. The type is found in the content."""
+    """An image (PNG, JPEG, GIF, WebP), PDF, text (UTF-8) or CSV. The type is detected from the content."""
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
     """What people see. Directories and invisible characters are removed."""
@@ -79,7 +79,7 @@ class NewAttachment(Document):
     ] = Field(repr=False)
     """The bytes in base64."""
     media_type: Annotated[str, Field(max_length=50)] | None = Field(
-        None, description="Refused if the content is of another type."
+        None, description="If the content has another type, the file is refused."
     )
     _checked: NewFile = PrivateAttr()
 
@@ -127,12 +127,12 @@ class NewRequest(Document):
     kind: Literal["approval", "question", "form"]
     """`approval` of a tool call, a `question` with or without options, or a `form` with `response_schema`."""
     title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)]
-    """The first line that people see."""
+    """The first line that people read."""
     message: Annotated[str, Field(max_length=MAX_MESSAGE, description="Markdown.")] = ""
     tool_name: Short = ""
     """The tool that would run. People filter, group and compare by it."""
     tool_call_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """Your id of the call. The same id in the same workflow is the same request."""
+    """Your id of the call. Within a workflow, the same id is the same request."""
     input: JsonDict = Field(
         default_factory=dict,
         description="The input that would run. It cannot be changed later.",
@@ -148,9 +148,9 @@ class NewRequest(Document):
     allow_text: StrictBool = False
     """Whether an answer in one's own words is accepted beside the options."""
     field_name: Short = ""
-    """What the answer is called in your program; returned as it is."""
+    """Your program's name for the answer; returned unchanged."""
     suggestions: list[Label] = Field(default_factory=list, max_length=MAX_SUGGESTIONS)
-    """Texts that fill the answer with one press."""
+    """Suggested answers, which fill the field with one press."""
     context: Any = Field(
         default=None,
         description="Anything that helps the person decide; shown with the request.",
@@ -161,7 +161,7 @@ class NewRequest(Document):
         description=f"The conversation before the request, oldest first; {Count(MAX_TEXT_BYTES)} bytes in total.",
     )
     priority: Literal["low", "normal", "high", "critical"] = "normal"
-    """The place in the inbox. A critical approval is confirmed by typing the name of the tool."""
+    """The order in the Inbox. To approve a critical request, people type the name of the tool."""
     timeout: Annotated[StrictInt, Field(ge=0, le=MAX_TIMEOUT), WHOLE] = 0
     """Milliseconds until it expires; 0 for never."""
     deadline: Moment | None = None
@@ -171,19 +171,19 @@ class NewRequest(Document):
         description="The answer when the deadline passes. Not for approvals.",
     )
     workflow_id: WorkflowId | None = None
-    """Your id of the run that waits; its requests are shown together."""
+    """Your id of the run; its requests are shown together."""
     workflow_title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)] | None = (
         Field(
             default=None,
-            description="The title that people see; the first one that is given stays.",
+            description="The title that people see; the first one sent is kept.",
         )
     )
     step_path: list[Name] = Field(default_factory=list, max_length=50)
-    """Where in the run it waits, from the outside in."""
+    """The step of the run that is waiting, outermost first."""
     thread_id: Name = ""
-    """Your id of the conversation, to find requests by."""
+    """Your id of the conversation, for finding its requests."""
     agent: Short = ""
-    """The name of the agent that asks."""
+    """The name of the agent that makes the request."""
     callback_url: WebAddress | None = None
     """Where the decision is sent, signed (docs: webhooks). Only with an API key, and without a username or password."""
     assigned_to: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
@@ -195,8 +195,8 @@ class NewRequest(Document):
     resume_state: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         repr=False,
-        description="What your run continues from, as far as it fits into the body. Stored encrypted, shown to no one, and "
-        "handed out by `/resume` only.",
+        description="The state from which your run continues, within the size limit of the body. Stored encrypted, never "
+        "shown, and returned only by `/resume`.",
     )
 
     @property

@@ -18,13 +18,15 @@ class VoteGroup(BaseModel):
     who: str = Field(
         description="The teams and people of the group; empty for anyone who may decide."
     )
-    votes: int = Field(description="How many of its approvals count.")
+    votes: int = Field(
+        description="How many approvals of the group are counted so far."
+    )
     needed: int
 
 
 class VoteStage(BaseModel):
     groups: list[VoteGroup]
-    any: bool = Field(description="Whether one of the groups is enough.")
+    any: bool = Field(description="Whether the approval of one group is enough.")
     met: bool
     current: bool = Field(description="Whether this stage takes votes now.")
 
@@ -32,16 +34,16 @@ class VoteStage(BaseModel):
 class VoteDocument(BaseModel):
     by: str = Field(description="A user, or `API key NAME of USER`.")
     on_behalf_of: str | None = Field(
-        description="The user who was away and for whom it was given; null if for no one else."
+        description="The absent user for whom it was given; otherwise null."
     )
     verdict: Literal["approve", "reject"]
     comment: str
     input_digest: str = Field(
-        description="The digest of the input that it is about. It counts for no other."
+        description="The digest of the input that was voted on. The vote counts only for this input."
     )
-    stage: int = Field(description="The stage that it counts in, from 1.")
+    stage: int = Field(description="The stage in which it counts, from 1.")
     counts: bool = Field(
-        description="False if the input has changed since, its voter has lost the right, or another vote replaces it."
+        description="False if the input has changed since, the voter has lost the right, or another vote replaces it."
     )
     via: str
     voted_at: Moment
@@ -53,7 +55,7 @@ class ProposalDocument(BaseModel):
     input: dict[str, Any]
     input_digest: str
     digest_salt: str | None = Field(
-        description="As that of the request, for the proposed input."
+        description="The salt for the proposed input, like the `digest_salt` of the request."
     )
     by: str
 
@@ -62,7 +64,7 @@ class VotesDocument(BaseModel):
     """The votes on a request that several people decide."""
 
     progress: str = Field(
-        description="How far it is, in words, such as `1 of 2, finance missing`."
+        description="The votes so far, in words, such as `1 of 2, finance missing`."
     )
     veto: bool = Field(description="Whether one rejection ends it.")
     stages: list[VoteStage]

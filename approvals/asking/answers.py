@@ -132,9 +132,9 @@ def _read(question: Answerable, labels: Sequence[str], answer: JsonMapping) -> J
     for name in answer.keys() - {"fieldName", "selected", "selectedIndex", "text"}:
         errors[f"answer.{name[:100]}"] = _("is not allowed here")
     if answer.get("fieldName", question.field_name) != question.field_name:
-        errors["answer.fieldName"] = _("is not “%(name)s”, which was asked about") % {
-            "name": question.field_name
-        }
+        errors["answer.fieldName"] = _(
+            "is not “%(name)s”, the subject of the request"
+        ) % {"name": question.field_name}
     selected = answer.get("selected", [])
     text = answer.get("text", "")
     if not isinstance(selected, list):
@@ -142,7 +142,7 @@ def _read(question: Answerable, labels: Sequence[str], answer: JsonMapping) -> J
     if not isinstance(text, str):
         errors["answer.text"] = _("is not text")
     if errors:
-        raise Invalid(_("This answer does not fit the question."), errors)
+        raise Invalid(_("This answer does not match the question."), errors)
     places = _places(answer, len(labels))
     if places is None:
         places = [_place(labels, label) for label in selected]

@@ -50,7 +50,7 @@ class StorageFailed(Refusal):
     code = "storage_failed"
     status = 503
     sentence = gettext_lazy(
-        "Files cannot be stored or read at the moment. Send the same again in a minute."
+        "Files cannot be stored or read at the moment. Try again in a minute."
     )
 
 
@@ -94,7 +94,7 @@ def checked_file(name: str, content: str, media_type: str | None = None) -> NewF
         )
     size = picture_size(decoded)
     if checked.startswith("image/") and size is None:
-        raise RefusedFile(_("is a broken picture: its width and height cannot be read"))
+        raise RefusedFile(_("is a broken image: its width and height cannot be read"))
     width, height = size or (None, None)
     known = AttachedFile(
         id=str(uuid4()),

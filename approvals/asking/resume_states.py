@@ -27,7 +27,7 @@ class StateErased(Refusal):
     code = "state_erased"
     status = 410
     sentence = gettext_lazy(
-        "Retention has erased the stored state of this request, so it can no longer be resumed."
+        "The stored state of this request was removed by retention, so it can no longer be resumed."
     )
 
 

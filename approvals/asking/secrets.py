@@ -135,7 +135,7 @@ def with_secrets(sent: Any, value: Any, shown: Any) -> Any:
         return restored(sent, value, shown)
     except StillHidden as error:
         message = _(
-            "A hidden value cannot be moved or copied. Put it back, or write the value itself."
+            "A hidden value cannot be moved or copied. Put it back, or enter the value itself."
         )
         raise Invalid(
             message, {"edited_input": _("has a hidden value in another place")}

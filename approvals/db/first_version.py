@@ -16,8 +16,9 @@ def problem_of_earlier_commit(connection: Any) -> str:
     if EARLIER not in MigrationRecorder(connection).applied_migrations():
         return ""
     return _(
-        "The database %(database)s was made by a commit before 0.1.0, the first version, and cannot be migrated. Nothing "
-        "was changed. Go on using that commit with it, or set DATABASE_URL to a new database and run `manage.py migrate`."
+        "The database %(database)s was created by a commit before 0.1.0, the first version, and cannot be "
+        "migrated. Nothing was changed. Keep using that commit with it, or set DATABASE_URL to a new database"
+        " and run `manage.py migrate`."
     ) % {"database": name_of(connection)}
 
 

@@ -39,13 +39,13 @@ RETRY = 1.0
 #: Shared by the process, so that an outage is logged once.
 outage = OutageLog(
     logger,
-    "The database is away (%s); what needs it is tried again.",
-    "The database answers again.",
+    "The database is unavailable (%s); trying again.",
+    "The database is available again.",
 )
 lock_waits = OutageLog(
     logger,
-    "Rows are locked for long (%s); what needs them is tried again.",
-    "No row is locked for long.",
+    "Rows have been locked for long (%s); trying again.",
+    "No row is locked for long any more.",
 )
 
 

@@ -300,7 +300,7 @@ def shown_digest(data: QueryDict) -> str:
     digest = data.get("digest", "")
     if not digest:
         message = _(
-            "This form does not say what it showed, so nothing was decided. Reload the page and try again."
+            "This form is incomplete, so nothing was decided. Reload the page and try again."
         )
         raise Invalid(message, {"digest": _("is missing")})
     return digest

@@ -125,4 +125,4 @@ def unchecked(schema: JsonMapping) -> str:
     pattern = schema.get("pattern")
     if not isinstance(pattern, str) or pattern_of(pattern).is_checked:
         return ""
-    return _("in a format that only the program that asked can check")
+    return _("in a format that only the requesting program can check")

@@ -217,10 +217,10 @@ def _place(context: Any) -> str:
 #: Maximum width and height of a picture on a page.
 BOX = (640, 420)
 TYPES = {
-    PNG: _("PNG picture"),
-    JPEG: _("JPEG picture"),
-    GIF: _("GIF picture"),
-    WEBP: _("WebP picture"),
+    PNG: _("PNG image"),
+    JPEG: _("JPEG image"),
+    GIF: _("GIF image"),
+    WEBP: _("WebP image"),
     PDF: "PDF",
     TEXT: _("Text"),
     CSV: _("CSV table"),

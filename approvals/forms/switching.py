@@ -51,7 +51,7 @@ def switched(request: ApprovalRequest, data: QueryDict) -> QueryDict:
             typed.setlist(field.name, _texts(field))
     if not _reads_back(control, request, typed, value):
         message = _(
-            "These values do not fit the fields. Continue to edit them as JSON."
+            "These values do not match the fields. Continue to edit them as JSON."
         )
         raise Invalid(
             message, {"edited_input": _("has more or other values than the fields")}

@@ -110,7 +110,7 @@ def _of_secret(control: FormControl, hidden: Hidden) -> FormControl:
         label=control.label,
         path=control.path,
         place=control.place,
-        help=_("Hidden. Leave it empty to keep what it is."),
+        help=_("Hidden. Leave it empty to keep the current value."),
         required=control.required,
         input_type=SECRET,
     )

@@ -119,4 +119,4 @@ async def _update(*, live: bool) -> None:
             try:
                 await page.show_liveness(live=live)
             except Exception:
-                logger.info("A page could not be rendered anew.", exc_info=True)
+                logger.info("A page could not be rendered again.", exc_info=True)

@@ -23,8 +23,8 @@ from approvals.db.failures import OutageLog
 logger = logging.getLogger(__name__)
 _away = OutageLog(
     logger,
-    "Redis is away (%s); groups are subscribed to when it is back.",
-    "Redis is back.",
+    "Redis is unavailable (%s); subscriptions resume when it is back.",
+    "Redis is available again.",
 )
 
 #: Timeouts in seconds for connecting and writing, and the interval between attempts to resubscribe.

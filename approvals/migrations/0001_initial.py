@@ -393,14 +393,14 @@ class Migration(migrations.Migration):
                 ),
                 ("prepared_answers", ExactJSONField(default=list)),
                 ("secret_fields", ExactJSONField(default=list, null=True)),
-                ("grant_seconds", models.PositiveIntegerField(null=True, verbose_name="longest grant")),
-                ("grant_uses", models.PositiveIntegerField(null=True, verbose_name="most uses of a grant")),
+                ("grant_seconds", models.PositiveIntegerField(null=True, verbose_name="maximum duration of a grant")),
+                ("grant_uses", models.PositiveIntegerField(null=True, verbose_name="maximum uses of a grant")),
                 (
                     "grant_width",
                     models.PositiveSmallIntegerField(
                         choices=[(0, "this exact input"), (1, "the same key fields"), (2, "any input of this tool")],
                         null=True,
-                        verbose_name="widest grant",
+                        verbose_name="broadest grant allowed",
                     ),
                 ),
                 ("no_grants", models.BooleanField(db_default=False, default=False, verbose_name="never grant")),
@@ -409,8 +409,8 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         choices=[
-                            ("confirm", "Confirm: also the person who runs the agent"),
-                            ("four_eyes", "Four eyes: never the person who runs the agent"),
+                            ("confirm", "Confirm: the requester may decide too"),
+                            ("four_eyes", "Two-person rule: the requester may not decide"),
                         ],
                         db_default="",
                         default="",
@@ -476,7 +476,7 @@ class Migration(migrations.Migration):
                 ("time_zone", models.CharField(blank=True, default="", max_length=64, verbose_name="time zone")),
                 (
                     "daily_budget",
-                    models.PositiveSmallIntegerField(blank=True, null=True, verbose_name="decisions a day"),
+                    models.PositiveSmallIntegerField(blank=True, null=True, verbose_name="decisions per day"),
                 ),
             ],
             options={
@@ -643,7 +643,7 @@ class Migration(migrations.Migration):
                             ("email", "Email address"),
                             ("password_link", "Link to set a password"),
                             ("rights", "Additional rights"),
-                            ("role_taken", "Role taken away"),
+                            ("role_taken", "Role removed"),
                             ("teams", "Teams"),
                             ("key", "API key"),
                             ("key_lists", "Lists of an API key"),
@@ -869,8 +869,8 @@ class Migration(migrations.Migration):
                     "control",
                     models.CharField(
                         choices=[
-                            ("confirm", "Confirm: also the person who runs the agent"),
-                            ("four_eyes", "Four eyes: never the person who runs the agent"),
+                            ("confirm", "Confirm: the requester may decide too"),
+                            ("four_eyes", "Two-person rule: the requester may not decide"),
                         ],
                         max_length=9,
                         null=True,
@@ -1214,7 +1214,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("revoked", "revoked"),
                             ("used_up", "used up"),
-                            ("expired", "its time is over"),
+                            ("expired", "expired"),
                             ("giver_left", "the person who gave it was deactivated or removed"),
                             ("right_lost", "the person who gave it may no longer decide"),
                             ("beyond_limit", "the tool's settings no longer allow it"),
@@ -1559,7 +1559,7 @@ class Migration(migrations.Migration):
                         default="",
                         max_length=500,
                         validators=[check_address],
-                        verbose_name="on-duty calendar",
+                        verbose_name="on-call calendar",
                     ),
                 ),
                 ("duty", ExactJSONField(default=list)),

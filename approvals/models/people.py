@@ -31,7 +31,7 @@ class RoleName(models.TextChoices):
 ROLE_DESCRIPTIONS = {
     RoleName.REQUESTER: _("Starts chats, and sees and answers their own requests."),
     RoleName.APPROVER: _("Sees every request, and approves, rejects and answers them."),
-    RoleName.AUDITOR: _("Sees every request and the audit log, and decides nothing."),
+    RoleName.AUDITOR: _("Sees every request and the audit log. Does not decide."),
     RoleName.ADMINISTRATOR: _(
         "Manages people, API keys, webhooks and tools, and sees everything. Does not decide."
     ),
@@ -50,19 +50,18 @@ class Right(models.TextChoices):
 
     IGNORE_SCOPES = "ignore_scopes", _("See and decide without scopes")
     REVEAL_SECRETS = "reveal_secrets", _("Show hidden values")
-    BREAK_GLASS = "break_glass", _("Decide alone what several people have to")
+    BREAK_GLASS = "break_glass", _("Decide alone (break-glass access)")
 
 
 #: Descriptions of the additional rights.
 RIGHT_DESCRIPTIONS = {
-    Right.IGNORE_SCOPES: _(
-        "Approver scopes do not limit what the roles of this person allow."
-    ),
+    Right.IGNORE_SCOPES: _("Approver scopes do not limit this person."),
     Right.REVEAL_SECRETS: _(
-        "Shows secrets of the requests that this person sees. Each time is on record."
+        "Shows the secrets in requests that this person sees. Each time is recorded."
     ),
     Right.BREAK_GLASS: _(
-        "Breaks the glass in an emergency, with a message. Everyone concerned is told at once."
+        "In an emergency, decides alone what needs several people, with a message. Everyone concerned is "
+        "notified at once."
     ),
 }
 
@@ -109,7 +108,7 @@ class PendingChange(models.Model):
         EMAIL = "email", _("Email address")
         LINK = "password_link", _("Link to set a password")
         RIGHTS = "rights", _("Additional rights")
-        ROLE_TAKEN = "role_taken", _("Role taken away")
+        ROLE_TAKEN = "role_taken", _("Role removed")
         TEAMS = "teams", _("Teams")
         KEY = "key", _("API key")
         KEY_LISTS = "key_lists", _("Lists of an API key")

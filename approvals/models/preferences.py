@@ -62,7 +62,7 @@ class Preferences(models.Model):
     )
     #: The person's own maximum of decisions per day; displayed, never enforced; null for none.
     daily_budget = models.PositiveSmallIntegerField(
-        _("decisions a day"), null=True, blank=True
+        _("decisions per day"), null=True, blank=True
     )
     #: Muted notifications, as `channel:kind`, such as `mail:question`.
     muted = ExactJSONField(default=list)
@@ -178,10 +178,12 @@ class ToolSettings(models.Model):
     #: Suggested texts for the message to the agent.
     prepared_answers = ExactJSONField(default=list)
     #: The limits of grants for this tool; null means only the general limits (`approvals.policy.grants`).
-    grant_seconds = models.PositiveIntegerField(_("longest grant"), null=True)
-    grant_uses = models.PositiveIntegerField(_("most uses of a grant"), null=True)
+    grant_seconds = models.PositiveIntegerField(
+        _("maximum duration of a grant"), null=True
+    )
+    grant_uses = models.PositiveIntegerField(_("maximum uses of a grant"), null=True)
     grant_width = models.PositiveSmallIntegerField(
-        _("widest grant"), choices=Width, null=True
+        _("broadest grant allowed"), choices=Width, null=True
     )
     no_grants = models.BooleanField(_("never grant"), default=False, db_default=False)
     #: Control over its approvals, in addition to the right to decide; empty for none.

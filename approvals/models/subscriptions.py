@@ -140,7 +140,7 @@ class NotificationRule(models.Model):
             )
         if self.route == Route.MAIL and not settings.HITL_MAIL:
             raise ValidationError(
-                {"route": _("No e-mail can be sent because EMAIL_HOST is not set.")}
+                {"route": _("No email can be sent because EMAIL_HOST is not set.")}
             )
 
 

@@ -52,11 +52,11 @@ def read_calendar(
             cwd=settings.BASE_DIR, env={}, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
-        raise Unreadable(_("the calendar takes too long to read")) from error
+        raise Unreadable(_("reading the calendar took too long")) from error
     if done.returncode < 0:
-        raise Unreadable(_("the calendar takes too long to read"))
+        raise Unreadable(_("reading the calendar took too long"))
     if done.returncode:
-        raise Unreadable(_("this is no iCalendar file"))
+        raise Unreadable(_("this is not an iCalendar file"))
     read = json.loads(done.stdout)
     return DutyCalendar(
         [_shift(row) for row in read["shifts"]],

@@ -73,12 +73,12 @@ def get(url: str, *, allow_private: bool, seconds: float, max_bytes: int) -> byt
         if response.length:
             raise IncompleteRead(body)
     except (HTTPException, ValueError) as error:
-        raise Undelivered(_("the answer is not HTTP, or incomplete")) from error
+        raise Undelivered(_("the response is not HTTP, or incomplete")) from error
     if response.status != 200:
         raise Undelivered(_("answered %(status)s") % {"status": response.status})
     if len(body) > max_bytes:
         raise Undelivered(
-            _("the answer is longer than %(limit)s bytes")
+            _("the response is longer than %(limit)s bytes")
             % {"limit": grouped(max_bytes)}
         )
     return body
@@ -110,7 +110,7 @@ def _opened(
         raise Undelivered(_("the address %(problem)s") % {"problem": error}) from error
     except TimeoutError as error:
         raise Undelivered(
-            _("no answer within %(seconds)s s") % {"seconds": f"{seconds:g}"}
+            _("no response within %(seconds)s s") % {"seconds": f"{seconds:g}"}
         ) from error
     except (OSError, ssl.CertificateError) as error:
         raise Undelivered(_("no connection: %(error)s") % {"error": error}) from error
@@ -186,7 +186,7 @@ def _status(connection: socket.socket, deadline: float) -> int:
         if end:
             line = STATUS_LINE.match(head + b"\r\n")
             if line is None:
-                raise Undelivered(_("the answer is not HTTP"))
+                raise Undelivered(_("the response is not HTTP"))
             if line[1] != b"101" and line[1].startswith(b"1"):
                 received = rest
                 continue
@@ -194,10 +194,10 @@ def _status(connection: socket.socket, deadline: float) -> int:
         connection.settimeout(_left(deadline))
         chunk = connection.recv(4096)
         if not chunk:
-            raise Undelivered(_("the connection was closed before an answer arrived"))
+            raise Undelivered(_("the connection was closed before a response arrived"))
         received += chunk
     raise Undelivered(
-        _("the headers of the answer are longer than %(limit)s bytes")
+        _("the headers of the response are longer than %(limit)s bytes")
         % {"limit": grouped(MAX_HEAD)}
     )
 

@@ -67,7 +67,7 @@ class Mention(NamedTuple):
         """Return “bob mentioned you”, on one line."""
         titles = {
             MENTIONED: gettext("%(name)s mentioned you"),
-            ALONE: gettext("%(name)s decided alone"),
+            ALONE: gettext("%(name)s used break-glass access"),
             UNDECIDABLE: gettext("No one may decide a request"),
         }
         return titles[self.name] % {"name": in_one_line(self.by)}
@@ -143,8 +143,8 @@ def counts(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> 
         "%(count)d note mentions you", "%(count)d notes mention you", noted
     )
     decided = ngettext(
-        "%(count)d request was decided alone",
-        "%(count)d requests were decided alone",
+        "%(count)d request was decided with break-glass access",
+        "%(count)d requests were decided with break-glass access",
         alone,
     )
     left = ngettext(

@@ -205,7 +205,7 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
         return False
     if not settings.HITL_MAIL:
         raise NotSent(
-            gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True
+            gettext("no email can be sent because EMAIL_HOST is not set"), reached=True
         )
     with in_language_of(person.pk):
         message = messages.mail(person, standing, requests, mentions)

@@ -130,8 +130,10 @@ def _check_read(unseen: Mapping[UUID, Sequence[HeldPart]]) -> None:
     if not left:
         return
     message = ngettext(
-        "You have not seen all of it: %(what)s in %(count)s request. Look at the rest, or press again to approve it unseen.",
-        "You have not seen all of it: %(what)s in %(count)s requests. Look at the rest, or press again to approve it unseen.",
+        "You have not seen everything yet: %(what)s left in %(count)s request. Look at the rest, or press "
+        "again to approve it unseen.",
+        "You have not seen everything yet: %(what)s left in %(count)s requests. Look at the rest, or press "
+        "again to approve it unseen.",
         len(left),
     )
     what = how_much([part for parts in left for part in parts])
@@ -279,7 +281,9 @@ def _individual_only(request: ApprovalRequest) -> tuple[str, str] | None:
         return None
     if request.priority == Priority.CRITICAL:
         return "needs_name", _("Critical requests must be decided individually.")
-    return "needs_name", _("Its name has to be typed. Decide it individually.")
+    return "needs_name", _(
+        "You have to type its name to approve it. Decide it individually."
+    )
 
 
 def _decide(

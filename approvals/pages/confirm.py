@@ -30,7 +30,7 @@ def confirm(request: SignedIn, pk: UUID, token: str) -> HttpResponse:
     if verdict is None:
         raise NotFound(
             _(
-                "This link is not valid, or is for someone else. Open the request from your inbox."
+                "This link is not valid, or is for someone else. Open the request from your Inbox."
             )
         )
     card = card_for(request.standing, approval_request)

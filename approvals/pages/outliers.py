@@ -120,7 +120,7 @@ def _far_numbers(place: str, inputs: Mapping[int, Values]) -> list[tuple[int, Ou
         return []
     middle = median(numbers.values())
     spread = median(abs(number - middle) for number in numbers.values())
-    words = _("%(name)s is %(value)s, far from the others, whose middle is %(middle)s")
+    words = _("%(name)s is %(value)s, far from the others (median %(middle)s)")
     return [
         (
             at,

@@ -72,11 +72,11 @@ class Voting:
         if self.admitted or not self.ballot.pending:
             return ""
         if self.missing:
-            return _("Your vote is not needed now. This request waits for %(who)s.") % {
-                "who": self.missing
-            }
+            return _(
+                "Your vote is not needed now. This request is waiting for %(who)s."
+            ) % {"who": self.missing}
         return _(
-            "Your vote is not needed now. This request waits for others who may decide it."
+            "Your vote is not needed now. This request is waiting for others who may decide it."
         )
 
 

@@ -106,7 +106,7 @@ def _length_problem(items: Any, most: int) -> Sentence | None:
     if not items:
         return Sentence(
             gettext_noop(
-                "is an empty list, which nothing fits; leave it out to fit anything"
+                "is an empty list, which matches nothing; leave it out to match anything"
             )
         )
     if len(items) > most:
@@ -192,7 +192,7 @@ def _whole_test(item: JsonMapping, place: str, faults: Faults) -> Test | None:
 def _members(item: JsonMapping, place: str, faults: Faults) -> Test | None:
     if item.keys() - {"pointer", "members"}:
         faults[place] = Sentence(
-            gettext_noop("has members, and can have no other test")
+            gettext_noop("has members, so it cannot have another test")
         )
         return None
     names = item["members"]
@@ -222,31 +222,31 @@ def _type_fault(kind: ValueType, test: Test) -> Sentence | None:
             if kind != ValueType.AMOUNT:
                 return Sentence(
                     gettext_noop(
-                        "has a range, which values of the type %(type)s cannot be in"
+                        "has a range, which values of the type %(type)s do not support"
                     ),
                     values,
                 )
             if any(end is not None and end < 0 for end in (least, most)):
                 return Sentence(
-                    gettext_noop("has an end below zero, where no amount is")
+                    gettext_noop("has a limit below zero, but no amount is negative")
                 )
         case StartsWith(text=text):
             if kind == ValueType.PATH and not text.endswith("/"):
                 return Sentence(
                     gettext_noop(
-                        "must end with a slash: /data would also be the beginning of /database"
+                        "must end with a slash: /data would also match /database"
                     )
                 )
             if kind not in {ValueType.PATH, ValueType.LINE, ValueType.TEXT}:
                 return Sentence(
                     gettext_noop(
-                        "has a beginning, which says nothing of values of the type %(type)s"
+                        "has a prefix, which values of the type %(type)s do not support"
                     ),
                     values,
                 )
         case Like(glob=glob) if not is_pattern(kind, glob.text):
             example = gettext_noop(
-                "is no pattern of values of the type %(type)s; write it like %(example)s"
+                "is not a pattern for values of the type %(type)s; write it like %(example)s"
             )
             return Sentence(
                 example, values | {"example": _PATTERNS.get(kind, "/data/*")}

@@ -37,47 +37,39 @@ PROBLEMS: Mapping[Bar, Sentence] = {
     ),
     Bar.CRITICAL: Sentence(
         gettext_noop(
-            "is not possible for a critical request, which a person decides each time"
+            "is not possible for a critical request, which needs a person each time"
         )
     ),
     Bar.NO_TOOL: Sentence(gettext_noop("is not possible for a request without a tool")),
     Bar.DENIED: Sentence(
-        gettext_noop(
-            "is not possible: the rule “%(rule)s” of the policy denies such calls"
-        )
+        gettext_noop("is not possible: the policy rule “%(rule)s” denies such calls")
     ),
     Bar.ALLOWED: Sentence(
-        gettext_noop(
-            "is not needed: the rule “%(rule)s” of the policy allows such calls"
-        )
+        gettext_noop("is not needed: the policy rule “%(rule)s” allows such calls")
     ),
     Bar.FILES: Sentence(
         gettext_noop(
-            "is not possible: the rule “%(rule)s” of the policy asks people about each call with files"
+            "is not possible: the policy rule “%(rule)s” asks people about each call with files"
         )
     ),
     Bar.UNCERTAIN: Sentence(
         gettext_noop(
-            "is not possible: it is not certain which rule of the policy matches, so people decide each such call"
+            "is not possible: it is not certain which policy rule matches, so people decide each such call"
         )
     ),
     Bar.STOPPED: Sentence(
-        gettext_noop("is not possible: everything is asked at the moment")
+        gettext_noop("is not possible: “Ask about everything” is on")
     ),
     Bar.PEOPLE: Sentence(
-        gettext_noop(
-            "is not possible: each of these requests needs people who decide it"
-        )
+        gettext_noop("is not possible: people must decide each of these requests")
     ),
     Bar.FOUR_EYES: Sentence(
         gettext_noop(
-            "is not possible: such calls need four eyes now, and you run the agent"
+            "is not possible: the two-person rule applies to such calls, and you are the requester"
         )
     ),
     Bar.NO_RIGHT: Sentence(
-        gettext_noop(
-            "is not possible: you may not decide such calls as they are asked now"
-        )
+        gettext_noop("is not possible: you may not decide such calls now")
     ),
 }
 

@@ -161,16 +161,17 @@ def _width_problem(terms: GrantTerms, case: GrantCase) -> Sentence | None:
         if case.has_files:
             return Sentence(
                 gettext_noop(
-                    "must be this exact input: the request has files, which belong to what is approved"
+                    "must be this exact input: the request has files, which are part of the approval"
                 )
             )
         if case.limits.width is None:
             return Sentence(
                 gettext_noop(
-                    "must be this exact input: the tool runs what it is told. An administrator can allow more in its settings"
+                    "must be this exact input: the tool runs commands or changes files. An administrator can "
+                    "allow more in its settings"
                 )
             )
-        return Sentence(gettext_noop("is wider than the settings of the tool allow"))
+        return Sentence(gettext_noop("is broader than the settings of the tool allow"))
     if terms.width == Width.FIELDS and fields_of(case.input, case.key_fields) is None:
         if not case.key_fields:
             return Sentence(

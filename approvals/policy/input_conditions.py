@@ -207,12 +207,12 @@ class Typed:
 _TYPES = {
     ValueType.ADDRESS: Sentence(gettext_noop("must be one email address")),
     ValueType.ADDRESSES: Sentence(gettext_noop("must be a list of email addresses")),
-    ValueType.AMOUNT: Sentence(gettext_noop("must be a number without a minus")),
+    ValueType.AMOUNT: Sentence(gettext_noop("must be a number of at least 0")),
     ValueType.PATH: Sentence(
         gettext_noop("must be one path, without “..” and special characters")
     ),
-    ValueType.HOST: Sentence(gettext_noop("must be the name of a host")),
-    ValueType.LINE: Sentence(gettext_noop("must be text of one line")),
+    ValueType.HOST: Sentence(gettext_noop("must be a host name")),
+    ValueType.LINE: Sentence(gettext_noop("must be one line of text")),
     ValueType.TEXT: Sentence(gettext_noop("must be text")),
 }
 

@@ -172,7 +172,9 @@ def _reason(
     }
     if fitting:
         return MatchReason(
-            about, True, Sentence(gettext_noop("“%(value)s” fits %(wanted)s"), values)
+            about,
+            True,
+            Sentence(gettext_noop("“%(value)s” matches %(wanted)s"), values),
         )
     if value in {"", None}:
         return MatchReason(

@@ -244,7 +244,7 @@ def _check(stored: JsonMapping, faults: Faults) -> None:
             faults[f"{path}.name"] = Sentence(text)
         elif name.casefold() in names:
             text = gettext_noop(
-                "is the name of rule %(number)s too; every rule needs its own"
+                "is also the name of rule %(number)s; each rule needs its own name"
             )
             faults[f"{path}.name"] = Sentence(text, {"number": names[name.casefold()]})
         names.setdefault(name.casefold(), index + 1)
@@ -260,7 +260,7 @@ def _check(stored: JsonMapping, faults: Faults) -> None:
             and "stages" in rule.get("ask", {})
         ):
             text = gettext_noop(
-                "is about approvals and recoveries: one person answers a question or form"
+                "is only possible for approvals and recoveries: one person answers a question or form"
             )
             faults[f"{path}.ask.stages"] = Sentence(text)
 
@@ -284,7 +284,7 @@ def _check_ask(path: str, ask: JsonMapping, faults: Faults) -> None:
         if times != sorted(set(times)):
             faults[f"{path}.{name}"] = Sentence(
                 gettext_noop(
-                    "must be in the order of their times, each later than the one before"
+                    "must be in order of time, each later than the previous one"
                 )
             )
     for place, step in enumerate(ask.get("escalation", ())):
@@ -300,7 +300,7 @@ def _check_ask(path: str, ask: JsonMapping, faults: Faults) -> None:
                 and len(group["people"]) < group.get("votes", 1)
             ):
                 faults[f"{path}.stages.{number}.groups.{place}.votes"] = Sentence(
-                    gettext_noop("must not be more than the people who are named")
+                    gettext_noop("must not be more than the number of named people")
                 )
     for place, pointer in enumerate(ask.get("key_fields", ())):
         if not is_pointer(pointer):

@@ -83,9 +83,11 @@ _STAGE = _object(
     groups=_list(
         _GROUP,
         10,
-        "Who has to approve. A group without names is anyone who may decide.",
+        "The groups that have to approve. A group without names is anyone who may decide.",
     ),
-    any=_flag("Whether one of the groups is enough; else all of them are needed."),
+    any=_flag(
+        "Whether the approval of one group is enough; otherwise all groups have to approve."
+    ),
 )
 _STEP = _object(
     ("after",), **_PEOPLE, after=_seconds("Seconds after the request was made.")
@@ -93,7 +95,7 @@ _STEP = _object(
 _DEADLINE = _object(
     ("after", "then"),
     after=_seconds(
-        "Seconds after the request was made. An earlier deadline of the request itself stays."
+        "Seconds after the request was made. If the request itself has an earlier deadline, that one applies."
     ),
     then=_one_of(
         AtDeadline,
@@ -104,51 +106,47 @@ _ASKING = _object(
     stages=_list(
         _STAGE,
         10,
-        "Who has to approve, one stage after another. Left out: one person who may decide.",
+        "The stages of approval, in order. By default, one person who may decide.",
     ),
     with_requester=_flag(
-        "Whether the person who runs the agent may decide too, if they may decide. Left out: they may not."
+        "Whether the requester may decide too, if their role allows it. By default, they may not."
     ),
     veto=_flag("Whether one rejection ends the request."),
     reason=_one_of(
         MessageRule, "When a decision needs a message: at a `rejection`, or `always`."
     ),
-    typed_name=_flag(
-        "Whether the name of the tool has to be typed before it is approved."
-    ),
-    fresh_sign_in=_flag("Whether whoever approves needs a fresh log-in."),
+    typed_name=_flag("Whether people have to type the name of the tool to approve."),
+    fresh_sign_in=_flag("Whether approvers need a fresh log-in."),
     deadline=_DEADLINE,
     reminders=_list(
         _seconds("Seconds after the request was made."),
         10,
-        "When to remind those who may decide.",
+        "When to remind people who may decide.",
     ),
-    escalation=_list(_STEP, 10, "Whom else to notify, and when."),
+    escalation=_list(_STEP, 10, "Other people to notify, and when."),
     working_hours=_flag(
-        "Whether reminders and escalation count only the working hours of who is notified."
+        "Whether reminders and escalation count only the working hours of the people to notify."
     ),
-    priority=_one_of(Priority, "The least priority."),
+    priority=_one_of(Priority, "The minimum priority."),
     channels=_list(
         {"enum": list(CHANNELS)},
         3,
-        "By what people are notified. Left out: by all.",
+        "The channels by which people are notified. By default, all.",
         uniqueItems=True,
     ),
     key_fields=_list(
         _text(200, "A JSON pointer."),
         20,
-        "The values that are shown first.",
+        "The values to show first.",
         uniqueItems=True,
     ),
 )
 _RULE = _object(
     ("name", "then"),
-    name=_text(
-        MAX_NAME, "Unique. It is on record with every request that the rule fits."
-    ),
+    name=_text(MAX_NAME, "Unique. Recorded with every request that the rule matches."),
     match={
         "type": "object",
-        "description": "Which requests; left out, all. `requesters` are usernames.",
+        "description": "The requests that the rule matches; by default, all. `requesters` are usernames.",
     },
     when=_text(MAX_LENGTH, "A condition in CEL."),
     then=_one_of(
@@ -157,21 +155,21 @@ _RULE = _object(
     ),
     message=_text(
         MAX_MESSAGE,
-        "What the agent is told if the rule denies, or people read if it asks.",
+        "The message to the agent if the rule denies, or to people if it asks.",
     ),
     ask=_ASKING
     | {
-        "description": "How people are asked. For `allow` and `deny`: if it is not certain that the rule matches."
+        "description": "The terms on which people are asked. For `allow` and `deny`: if it is not certain that the rule matches."
     },
 )
 POLICY_SCHEMA = _object(
     four_eyes=_flag(
-        "Whether who runs the agent may decide nothing that no rule speaks of."
+        "Whether requesters may not decide requests that no rule matches (two-person rule)."
     ),
     repeat_rejections=_flag(
-        f"Whether an approval that a person has rejected within {REPEAT_DAYS} days, and that is asked again unchanged, is "
-        "rejected again, where people would be asked."
+        f"Whether to reject an approval again, instead of asking people, if a person rejected it within {REPEAT_DAYS} days and "
+        "it is requested again unchanged."
     ),
-    rules=_list(_RULE, MAX_RULES, "The first rule that fits decides.")
+    rules=_list(_RULE, MAX_RULES, "The first rule that matches applies.")
     | {"minItems": 0},
 )

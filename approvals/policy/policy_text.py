@@ -52,20 +52,20 @@ def place_of(fault: Sentence) -> int:
 #: Python's JSON error messages, with plain explanations.
 _MESSAGES = {
     "Expecting ',' delimiter": gettext_noop(
-        "a comma is missing before this, or a bracket"
+        "a comma or a bracket is missing before this"
     ),
     "Expecting ':' delimiter": gettext_noop("a colon is missing before this"),
     "Expecting property name": gettext_noop(
-        "a name in double quotes is missing, or there is a comma too many"
+        "a name in double quotes is missing, or there is an extra comma"
     ),
-    "Illegal trailing comma": gettext_noop("there is a comma too many"),
+    "Illegal trailing comma": gettext_noop("there is an extra comma"),
     "Expecting value": gettext_noop("a value is missing, or is not in double quotes"),
-    "Extra data": gettext_noop("there is more text behind the end"),
+    "Extra data": gettext_noop("there is extra text after the end"),
     "Unterminated string": gettext_noop(
-        "the text that begins here has no closing quote"
+        "the string that starts here has no closing quote"
     ),
     "Invalid control character": gettext_noop(
-        "a text goes over the end of a line, or has another control character"
+        "a string contains a line break or another control character"
     ),
 }
 

@@ -179,22 +179,22 @@ class AskedBecause(StrEnum):
 WHY: Mapping[AskedBecause, Sentence] = {
     AskedBecause.CONDITION: Sentence(
         gettext_noop(
-            "It is not certain which rule matches: a condition could not be evaluated, or a value has another type than a rule "
-            "compares it with."
+            "It is not certain which rule matches: a condition could not be evaluated, or a value does not "
+            "have the type that a rule expects."
         )
     ),
     AskedBecause.CRITICAL: Sentence(
         gettext_noop(
-            "The rule does not name critical requests, which are allowed only by a rule that does."
+            "The rule does not name critical requests. Only a rule that names them can allow them."
         )
     ),
     AskedBecause.FILES: Sentence(
         gettext_noop(
-            "The call has files, of which rules say nothing, so no rule allows it."
+            "The call has files, which rules do not cover, so no rule allows it."
         )
     ),
     AskedBecause.STOPPED: Sentence(
-        gettext_noop("Everything is asked at the moment, or the deadline had passed.")
+        gettext_noop("“Ask about everything” was on, or the deadline had passed.")
     ),
 }
 

@@ -54,10 +54,10 @@ _CHANNELS = {
 _TYPES = {
     ValueType.ADDRESS: gettext_lazy("one email address"),
     ValueType.ADDRESSES: gettext_lazy("a list of email addresses"),
-    ValueType.AMOUNT: gettext_lazy("a number without a minus"),
+    ValueType.AMOUNT: gettext_lazy("a number of at least 0"),
     ValueType.PATH: gettext_lazy("one path"),
     ValueType.HOST: gettext_lazy("a host"),
-    ValueType.LINE: gettext_lazy("text of one line"),
+    ValueType.LINE: gettext_lazy("one line of text"),
     ValueType.TEXT: gettext_lazy("text"),
 }
 
@@ -148,15 +148,14 @@ def whole_rule_in_words(rule: Rule, names: Names) -> list[str]:
 def otherwise_in_words(policy: Policy) -> list[str]:
     """Describe the settings of a policy outside its rules."""
     sentences = [
-        _(
-            "Where no rule fits, people are asked, and never the person who runs the agent."
-        )
+        _("If no rule matches, people are asked, but never the requester.")
         if policy.four_eyes
-        else _("Where no rule fits, people are asked, as without a policy.")
+        else _("If no rule matches, people are asked, as without a policy.")
     ]
     if policy.repeat_rejections:
         text = _(
-            "What a person rejected in the last %(days)s days is rejected again if it is asked unchanged."
+            "A request that a person rejected in the last %(days)s days is rejected again if it is repeated "
+            "unchanged."
         )
         sentences.append(text % {"days": REPEAT_DAYS})
     return sentences
@@ -264,9 +263,9 @@ def _asking_in_words(asking: Asking, names: Names) -> list[str]:
         for number, stage in enumerate(terms.stages)
     ]
     sentences.append(
-        _("The person who runs the agent may decide too, if their role allows it.")
+        _("The requester may decide too, if their role allows it.")
         if asking.with_requester
-        else _("The person who runs the agent may not decide.")
+        else _("The requester may not decide.")
     )
     if terms.veto:
         sentences.append(_("One rejection ends it."))
@@ -275,9 +274,9 @@ def _asking_in_words(asking: Asking, names: Names) -> list[str]:
     if terms.reason == MessageRule.ALWAYS:
         sentences.append(_("Every decision needs a message."))
     if terms.typed_name:
-        sentences.append(_("The name of the tool has to be typed to approve."))
+        sentences.append(_("To approve, people have to type the name of the tool."))
     if terms.fresh_sign_in:
-        sentences.append(_("Whoever approves needs a fresh log-in."))
+        sentences.append(_("Approvers need a fresh log-in."))
     return [*sentences, *_times(asking, names), *_showing(asking)]
 
 
@@ -289,7 +288,7 @@ def _times(asking: Asking, names: Names) -> Iterator[str]:
         yield ends % {"length": _time(asking.deadline.after)}
     if terms.reminders:
         times = _all_of([_time(seconds) for seconds in terms.reminders])
-        yield _("Reminds those who may decide after %(times)s.") % {"times": times}
+        yield _("Reminds people who may decide after %(times)s.") % {"times": times}
     for step in terms.escalation:
         called = {
             "length": _time(step.after),

@@ -55,7 +55,7 @@ def parse_week(text: str) -> Week:
         begin, end = (int(match[at]) * 60 + int(match[at + 1]) for at in (3, 5))
         if not begin < end <= DAY or int(match[4]) >= 60 or int(match[6]) >= 60:
             raise ValueError(
-                _("“%(part)s” does not end after it begins, on the same day.")
+                _("“%(part)s” must end after it starts, on the same day.")
                 % {"part": part.strip()}
             )
         for day in range(DAYS.index(first), DAYS.index(last) + 1):

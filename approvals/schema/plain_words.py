@@ -27,10 +27,10 @@ FORMATS = {
     "date": gettext_lazy("must be a date, such as 2026-12-24"),
     "date-time": gettext_lazy("must be a date with a time"),
     "time": gettext_lazy("must be a time, such as 14:30:00Z"),
-    "email": gettext_lazy("must be an e-mail address"),
-    "uri": gettext_lazy("must be a full address, such as https://example.com"),
+    "email": gettext_lazy("must be an email address"),
+    "uri": gettext_lazy("must be a full URL, such as https://example.com"),
     "uuid": gettext_lazy("must be a UUID"),
-    "person": gettext_lazy("must be the username of an active person of this desk"),
+    "person": gettext_lazy("must be the username of an active person"),
 }
 
 

@@ -271,9 +271,9 @@ def _recovery(call: CallView, path: list[str]) -> Ask:
         kind=Kind.RECOVERY,
         title=f"Did {call.name} happen?",
         message=(
-            f"{call.name} was started and its outcome is not known: it took too long, or the server went down. "
-            "Look it up where it would show. Approve to run it again, answer with its output if it was done, "
-            "reject if it failed and should not be run again."
+            f"{call.name} was started, but its outcome is unknown: it took too long, or the server went down. "
+            "Check whether it happened. Approve to run it again, answer with its output if it succeeded, or "
+            "reject if it failed and should not run again."
         ),
         tool_name=call.name,
         tool_call_id=call.tool_call_id,

@@ -83,7 +83,7 @@ def branch_chat(
     if chat.root_id is not None:
         raise BranchRefused(
             _(
-                "Only an agent writes in this conversation. Branch the chat that started it."
+                "Only an agent can write in this conversation. Branch the chat that started it."
             )
         )
     if not branches.may_branch(by.pk, chat):

@@ -50,7 +50,7 @@ from chats.queries.values import BROKEN_OFF, STOPPED_ANSWER, remarks_on
 from chats.states import CLOSED, UNFINISHED, FinishReason, TurnState
 
 STOPPED = "The turn was stopped before this was done."
-HALTED = "No one decided before the deadline, and the policy stops the run then."
+HALTED = "No one decided before the deadline, so the policy stopped the run."
 NOT_RUN = "The answer was broken off before this call was run."
 TURN_FAILED = "The turn failed before this was done."
 

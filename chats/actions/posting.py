@@ -213,7 +213,7 @@ def _lock(chat: Chat, by: Actor) -> Chat:
     if chat.root_id is not None:
         raise BadMessage(
             _(
-                "Only an agent writes in this conversation. Write in the chat that started it."
+                "Only an agent can write in this conversation. Write in the chat that started it."
             )
         )
     with in_line(("chat", chat.pk)):

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 #: The states in which a call waits for people.
 WAITING = frozenset({CallState.WAITING, CallState.UNKNOWN})
 EXPIRED = "No one answered before the deadline."
-DECLINED = "Declined without a word."
+DECLINED = "Declined without a message."
 
 
 #: The state of a turn.

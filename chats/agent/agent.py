@@ -83,14 +83,14 @@ class Agent:
         ]
         names += [self.search_name] if self.tool_search else []
         if len(set(names)) != len(names):
-            raise ValueError(f"agent {self.name}: two tools have one name")
+            raise ValueError(f"agent {self.name}: two tools have the same name")
         if self.thinking not in {0, ADAPTIVE} and int(self.thinking) < MIN_BUDGET:
             raise ValueError(
-                f"agent {self.name}: thinking is {ADAPTIVE!r} or a budget of at least {MIN_BUDGET} tokens"
+                f"agent {self.name}: thinking must be {ADAPTIVE!r} or a budget of at least {MIN_BUDGET} tokens"
             )
         if self.effort and self.effort not in EFFORTS:
             raise ValueError(
-                f"agent {self.name}: effort is one of {', '.join(EFFORTS)}"
+                f"agent {self.name}: effort must be one of {', '.join(EFFORTS)}"
             )
         if any(not word.strip() for word in self.stop_sequences):
             raise ValueError(f"agent {self.name}: a stop sequence is empty")
@@ -105,22 +105,22 @@ class Agent:
         deferred = [tool.name for tool in self.tools if tool.deferred]
         if self.tool_search not in SEARCHES:
             raise ValueError(
-                f"tool_search is one of {', '.join(filter(None, SEARCHES))}"
+                f"tool_search must be one of {', '.join(filter(None, SEARCHES))}"
             )
         if deferred and not self.tool_search:
             raise ValueError(
-                f"the tool {deferred[0]} is deferred, so set tool_search, or it is never found"
+                f"the tool {deferred[0]} is deferred, so set tool_search; otherwise the model cannot find it"
             )
         if self.tool_search and not deferred:
             raise ValueError(
-                "tool_search finds deferred tools, and no tool is deferred"
+                "tool_search finds deferred tools, but no tool is deferred"
             )
         if self.tool_choice in deferred:
             raise ValueError(
                 f"tool_choice names {self.tool_choice}, which is deferred: nothing is loaded that could be forced"
             )
         if len({server.name for server in self.mcp_servers}) != len(self.mcp_servers):
-            raise ValueError("two MCP servers have one name")
+            raise ValueError("two MCP servers have the same name")
         if len({file.file_id for file in self.files}) != len(self.files):
             raise ValueError("a file is listed twice")
         runs_code = any(tool.name == CODE for tool in self.server_tools)
@@ -136,7 +136,7 @@ class Agent:
                 or len(set(models)) != len(models)
             ):
                 raise ValueError(
-                    'fallbacks is "default", or a list of other models, each once'
+                    'fallbacks must be "default" or a list of other models without duplicates'
                 )
 
     def parse_output(self, text: str) -> BaseModel:

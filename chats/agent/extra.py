@@ -58,10 +58,12 @@ _BETA = re.compile(r"[a-z0-9][a-z0-9-]{2,63}")
 def check_extra(extra: Any) -> None:
     """Refuse arguments that cannot be passed through. Raise ValueError with the reason."""
     if not isinstance(extra, Mapping):
-        raise ValueError("extra is a dictionary of arguments of the provider's API")
+        raise ValueError(
+            "extra must be a dictionary of arguments of the provider's API"
+        )
     for name in extra:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(f"extra: {name!r} is no name of an argument")
+            raise ValueError(f"extra: {name!r} is not the name of an argument")
         if name in OWN:
             why = (
                 f"set the agent's {OWN[name]} instead"
@@ -80,13 +82,13 @@ def check_extra(extra: Any) -> None:
         or not all(map(_is_beta, betas))
     ):
         raise ValueError(
-            f"extra: {BETAS} is a list of at most {MAX_BETAS} names such as fast-mode-2026-02-01"
+            f"extra: {BETAS} must be a list of at most {MAX_BETAS} names such as fast-mode-2026-02-01"
         )
     try:
         canonical(dict(extra), max_bytes=MAX_BYTES)
     except (NotCanonical, RecursionError) as error:
         raise ValueError(
-            f"extra is JSON of at most {Count(MAX_BYTES)} bytes: {error}"
+            f"extra must be JSON of at most {Count(MAX_BYTES)} bytes: {error}"
         ) from error
 
 

@@ -36,11 +36,11 @@ class McpServer:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(
-                f"MCP server {self.name!r}: the name has 1 to 64 letters, digits, _ and -"
+                f"MCP server {self.name!r}: the name must have 1 to 64 letters, digits, _ and -"
             )
         if not _is_https(self.url):
             raise ValueError(
-                f"MCP server {self.name}: the url begins with https:// and has no user name"
+                f"MCP server {self.name}: the url must start with https:// and must not contain a username"
             )
         if (
             isinstance(self.tools, str)

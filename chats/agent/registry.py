@@ -21,7 +21,7 @@ def load(paths: tuple[str, ...]) -> Mapping[str, Agent]:
     for path in paths:
         agent = _import(path)
         if agent.name in agents:
-            raise TypeError(f"{path}: another agent is named {agent.name!r} too")
+            raise TypeError(f"{path}: another agent is also named {agent.name!r}")
         agents[agent.name] = agent
     _with_sub_agents(paths)
     return agents

@@ -57,15 +57,15 @@ class ServerTool:
     def __post_init__(self) -> None:
         if self.name not in DOES:
             raise ValueError(
-                f"server tool {self.name!r}: the name is one of {', '.join(DOES)}"
+                f"server tool {self.name!r}: the name must be one of {', '.join(DOES)}"
             )
         domains = [*self.allowed_domains, *self.blocked_domains]
         if self.name not in WEB and (self.max_uses is not None or domains):
             raise ValueError(
-                f"server tool {self.name}: it takes no max_uses and no domains"
+                f"server tool {self.name}: it does not support max_uses and domains"
             )
         if self.max_uses is not None and self.max_uses < 1:
-            raise ValueError(f"server tool {self.name}: max_uses is at least 1")
+            raise ValueError(f"server tool {self.name}: max_uses must be at least 1")
         if self.allowed_domains and self.blocked_domains:
             raise ValueError(
                 f"server tool {self.name}: set allowed_domains or blocked_domains, not both"

@@ -142,11 +142,11 @@ class Tool:
             raise ValueError(f"tool {self.name!r}: its name {problem}")
         if self.kind and KNOWN_NAMES.get(self.kind) != self.name:
             raise ValueError(
-                f"tool {self.name}: make a tool of the kind {self.kind} with typed_tool"
+                f"tool {self.name}: create tools of the kind {self.kind} with typed_tool"
             )
         if self.kind and (self.strict or self.eager):
             raise ValueError(
-                f"tool {self.name}: models know its input by heart, so it cannot be strict or eager"
+                f"tool {self.name}: models already know its input, so it cannot be strict or eager"
             )
 
     @property

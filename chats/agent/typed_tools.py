@@ -112,7 +112,7 @@ class Memory(_Files):
     def _stays_below_memories(self) -> Self:
         for path in (self.path, self.old_path, self.new_path):
             if _CLIMBS.search(path):
-                raise ValueError("a path stays below /memories")
+                raise ValueError("a path must stay below /memories")
         return self
 
 

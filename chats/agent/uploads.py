@@ -24,13 +24,13 @@ class UploadedFile:
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.file_id):
             raise ValueError(
-                f"uploaded file {self.file_id!r}: the id begins with file_, as the provider's Files API returns it"
+                f"uploaded file {self.file_id!r}: the id must start with file_, as returned by the provider's Files API"
             )
         if self.use not in USES:
             raise ValueError(
-                f"uploaded file {self.file_id}: use is one of {', '.join(USES)}"
+                f"uploaded file {self.file_id}: use must be one of {', '.join(USES)}"
             )
         if self.title and self.use != "document":
             raise ValueError(
-                f"uploaded file {self.file_id}: only a document has a title"
+                f"uploaded file {self.file_id}: only a document can have a title"
             )

@@ -204,11 +204,11 @@ def words_of(remark: JsonMapping) -> str:
             return _thoughts_left_out(remark)
         case "messages_left_out":
             return _(
-                "From here on the model does not see the beginning of this chat, because it is too long for it."
+                "From here on, the model does not see the beginning of this chat, because the chat is too long."
             )
         case "container_left_out":
             return _(
-                "The container in which code ran before is gone, with the files in it. Code now runs in a new one."
+                "The container that ran code before is gone, with its files. Code now runs in a new one."
             )
         case "fallback":
             return _fallback(remark)
@@ -254,14 +254,14 @@ def _model_changed(remark: JsonMapping) -> str:
     models = {"before": remark.get("before", "?"), "now": remark.get("now", "?")}
     if models["before"] == models["now"]:
         # It is asked through another API, which keeps other data of an answer.
-        text = _("From here on %(now)s is called through another API.") % models
+        text = _("From here on, %(now)s is called through another API.") % models
         left_out = _(
-            "It does not see its thoughts from before, nor the searches and code that it ran."
+            "It does not see its earlier thoughts, or the searches and code that it ran."
         )
     else:
-        text = _("From here on %(now)s answers; before, it was %(before)s.") % models
+        text = _("From here on, %(now)s answers; before, it was %(before)s.") % models
         left_out = _(
-            "It does not see the thoughts of the earlier model, nor the searches and code that it ran."
+            "It does not see the thoughts of the earlier model, or the searches and code that it ran."
         )
     return f"{text} {left_out}" if remark.get("answers") else text
 
@@ -284,11 +284,11 @@ def _fallback(remark: JsonMapping) -> str:
 def _thoughts_left_out(remark: JsonMapping) -> str:
     if remark.get("why") == "changed":
         return _(
-            "From here on the model does not see its earlier thoughts, "
-            "because its instructions, its tools or the messages before them have changed."
+            "From here on, the model does not see its earlier thoughts, because its instructions, its tools "
+            "or the messages before them have changed."
         )
     return _(
-        "From here on the model does not see its earlier thoughts, because its provider no longer accepts them."
+        "From here on, the model does not see its earlier thoughts, because its provider no longer accepts them."
     )
 
 

@@ -93,17 +93,17 @@ class WayIn:
 
 #: A short tour: what to look at, as whom, and where.
 TOUR = (
-    WayIn("approver", _("Decide what waits, with one key each"), "/#first"),
+    WayIn("approver", _("Decide waiting requests with one key each"), "/#first"),
     WayIn(
         "security",
-        _("Give the vote that a large payment still needs"),
+        _("Cast the vote that a large payment still needs"),
         "/?tool=sendPayment#first",
     ),
     WayIn(
-        "admin", _("Read the rules, and what they would have done"), "/settings/policy/"
+        "admin", _("Read the rules and test them on past requests"), "/settings/policy/"
     ),
-    WayIn("approver", _("See how two weeks went"), "/insights/"),
-    WayIn("auditor", _("Prove who said yes to what"), "/audit/"),
+    WayIn("approver", _("See two weeks of figures"), "/insights/"),
+    WayIn("auditor", _("Prove who approved what"), "/audit/"),
 )
 
 

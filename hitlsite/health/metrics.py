@@ -71,13 +71,13 @@ class Metrics:
         names = ["tool", "status"]
         self._requests = Counter(
             "pausepoint_requests",
-            "Requests that reached a status since this process began.",
+            "Requests that reached a status since this process started.",
             names,
             registry=self._registry,
         )
         self._latency = Histogram(
             "pausepoint_decision_seconds",
-            "From asking to the end of a request, whoever or whatever ended it.",
+            "Time from a request to its end, however it ended.",
             ["tool"],
             buckets=BUCKETS,
             registry=self._registry,
@@ -97,7 +97,7 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """Yield the gauges."""
-        yield _gauge("up", "Whether the database answers.", 1)
+        yield _gauge("up", "Whether the database is reachable.", 1)
         protected = append_only.is_protected(connection)
         yield _gauge(
             "record_protected",
@@ -121,7 +121,7 @@ class Metrics:
     def _open_requests(self) -> Metric:
         metric = GaugeMetricFamily(
             "pausepoint_requests_open",
-            "Requests that wait for people.",
+            "Requests waiting for people.",
             labels=["tool", "priority"],
         )
         first = ApprovalRequest.objects.filter(status=Status.PENDING).order_by(
@@ -195,7 +195,7 @@ def _gauge(name: str, documentation: str, value: float) -> Metric:
 def _oldest_requests() -> Metric:
     metric = GaugeMetricFamily(
         "pausepoint_oldest_request_seconds",
-        "How long the oldest open request waits; 0 if none does.",
+        "Age of the oldest waiting request; 0 without one.",
         labels=["priority"],
     )
     now = timezone.now()
@@ -211,7 +211,7 @@ def _oldest_requests() -> Metric:
 def _outbox() -> Metric:
     metric = GaugeMetricFamily(
         "pausepoint_outbox_waiting",
-        "Events that are neither delivered nor given up.",
+        "Events waiting for delivery.",
         labels=["channel"],
     )
     for channel in Channel:
@@ -229,7 +229,7 @@ def _processes() -> Iterator[Metric]:
     )
     running = GaugeMetricFamily(
         "pausepoint_turns_running",
-        "Turns that processes say they run.",
+        "Turns that processes report as running.",
         labels=["kind"],
     )
     rows = (

@@ -32,7 +32,7 @@ def find_problems() -> list[str]:
     if EARLIER in applied:
         return [
             _(
-                "migrations: the database was made by a commit before 0.1.0; see `manage.py check --database default`"
+                "migrations: the database was created by a commit before 0.1.0; see `manage.py check --database default`"
             )
         ]
     missing = sorted(

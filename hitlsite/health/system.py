@@ -91,7 +91,7 @@ def _database() -> Iterator[SystemPart]:
             _("Database"),
             BAD,
             f"{name}: {'; '.join(problems)}",
-            _("Do what it says, then reload this page."),
+            _("Follow these instructions, then reload this page."),
         )
     else:
         yield SystemPart(
@@ -115,19 +115,19 @@ def _administrators() -> Iterator[SystemPart]:
     )
     if alone:
         done = ngettext(
-            "%(count)s change that loosens was made by one of them alone in the last 30 days",
-            "%(count)s changes that loosen were made by one of them alone in the last 30 days",
+            "%(count)s loosening change was made without a second administrator in the last 30 days",
+            "%(count)s loosening changes were made without a second administrator in the last 30 days",
             alone,
         ) % {"count": _capped(alone)}
         summary = f"{summary}; {done}"
     if settings.HITL_ONE_ADMINISTRATOR:
         advice = _(
-            "HITL_ONE_ADMINISTRATOR is on: each administrator may loosen rules, tools, scopes and access alone."
+            "HITL_ONE_ADMINISTRATOR is on, so each administrator may loosen rules, tools, scopes and access alone."
         )
         yield SystemPart(_("Second administrator"), WARN, summary, advice)
     elif number < SECOND:
         advice = _(
-            "Make someone else an administrator: from then on, a second one confirms what loosens."
+            "Make someone else an administrator. A second one must then confirm loosening changes."
         )
         yield SystemPart(_("Second administrator"), WARN, summary, advice)
     else:
@@ -216,7 +216,7 @@ def _sweep() -> Iterator[SystemPart]:
             _("Sweep"),
             BAD,
             message,
-            _("Look for errors of the sweep in the log, and restart the processes."),
+            _("Look for sweep errors in the log, and restart the processes."),
         )
     else:
         yield SystemPart(_("Sweep"), OK, _("Nothing is overdue"))
@@ -235,7 +235,7 @@ def _deliveries() -> Iterator[SystemPart]:
     if failing:
         failed = _("%(count)s failed more than twice") % {"count": _capped(failing)}
         advice = _(
-            "Open the webhook under Webhooks to read what its receiver answered."
+            "Open the webhook under Webhooks to see the response of its receiver."
         )
         yield SystemPart(_("Deliveries"), WARN, f"{message}, {failed}", advice)
     else:
@@ -261,7 +261,7 @@ def _disk() -> Iterator[SystemPart]:
     }
     if usage.free < LOW_DISK * usage.total:
         advice = _(
-            "Make room: without it nothing can be decided. `manage.py prune` removes what is old."
+            "Free up disk space. Without it, nothing can be decided. `manage.py prune` removes old data."
         )
         yield SystemPart(_("Disk of this process"), WARN, message, advice)
     else:
@@ -300,13 +300,11 @@ def _push() -> Iterator[SystemPart]:
             _("Set up. People subscribe their devices under Notifications."),
         )
     else:
-        advice = _(
-            "Set PUBLIC_URL to an address with https://, which push services ask for."
-        )
+        advice = _("Set PUBLIC_URL to an https:// URL, which push services require.")
         yield SystemPart(
             _("Device notifications"),
             WARN,
-            _("Off: PUBLIC_URL does not begin with https://"),
+            _("Off: PUBLIC_URL does not start with https://"),
             advice,
         )
 
@@ -336,7 +334,7 @@ def _model() -> Iterator[SystemPart]:
 
 
 def _capped(number: int) -> str:
-    return _("%(count)d or more") % {"count": number} if number >= CAP else str(number)
+    return _("%(count)d+") % {"count": number} if number >= CAP else str(number)
 
 
 PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (

@@ -180,7 +180,7 @@ class Outages:
             if started:
                 raise
             logger.warning(
-                "An answer that was waited for is a 503: %s (%s)", _cause(error), error
+                "A long poll is answered with a 503: %s (%s)", _cause(error), error
             )
             body = document(error)
             headers = [

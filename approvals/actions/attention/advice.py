@@ -65,7 +65,9 @@ def advise(request_id: UUID, new: Recommendation, *, by: Actor, via: Door) -> Ad
     new = replace(new, text=clean_text(new.text.strip()))
     if not isinstance(by, KeyActor):
         raise NotAllowed(
-            _("Only programs with an API key give advice. People write internal notes.")
+            _(
+                "Only programs with an API key can give advice. People write internal notes."
+            )
         )
     if errors := _errors(new):
         raise Invalid(_("The advice could not be saved."), errors)
@@ -75,7 +77,7 @@ def advise(request_id: UUID, new: Recommendation, *, by: Actor, via: Door) -> Ad
         if request.scope == f"{KEY_SCOPE}{by.key.pk}":
             raise NotAllowed(
                 _(
-                    "A key cannot advise on a request that it made. Use a key of its own for the reviewer."
+                    "A key cannot advise on its own request. Use a separate key for the reviewer."
                 )
             )
         known = _same(request, by, new)
@@ -127,7 +129,7 @@ def _store(
     count = (request.advised or 0) + 1
     if count > MAX_ADVICE:
         message = _(
-            "This request has %(most)s pieces of advice already, and takes no more."
+            "This request already has %(most)s pieces of advice, which is the maximum."
         ) % {"most": MAX_ADVICE}
         raise Conflict(message, str(request.pk))
     before = request.priority
@@ -178,7 +180,9 @@ def _need_more_votes(
     """
     if request.kind in ASKS:
         raise Conflict(
-            _("One person answers this request. Only approvals can need more votes."),
+            _(
+                "Only approvals can need more votes. This request is answered by one person."
+            ),
             str(request.pk),
         )
     earlier = {
@@ -188,19 +192,17 @@ def _need_more_votes(
     }
     if by.pk in earlier:
         raise Conflict(
-            _("You have asked for more votes on this request already."), str(request.pk)
+            _("You have already asked for more votes on this request."), str(request.pk)
         )
     if sum(earlier.values()) + more > MAX_ALL_MORE_VOTES:
-        message = _("Advice can add %(most)s votes to a request at most.") % {
+        message = _("Advice can add at most %(most)s votes to a request.") % {
             "most": MAX_ALL_MORE_VOTES
         }
         raise Conflict(message, str(request.pk))
     terms = with_more_votes(terms_of(request.terms), more)
     if not enough_may_vote(request, terms):
         raise Conflict(
-            _(
-                "There are not enough people who may approve this request for so many votes."
-            ),
+            _("Not enough people may approve this request for that many votes."),
             str(request.pk),
         )
     changes: dict[str, object] = {"terms": terms.document(), "changed_at": now}

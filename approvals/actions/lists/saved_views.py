@@ -45,7 +45,7 @@ def save_view(
         own = SavedView.objects.filter(owner=owner, page=page)
         if own.exclude(name=name).count() >= MAX_VIEWS:
             message = _(
-                "You have saved %(most)s already. Delete one of them first."
+                "You have already saved %(most)s, which is the maximum. Delete one first."
             ) % {"most": MAX_VIEWS}
             raise Invalid(message, {"name": message})
         stored, _new = SavedView.objects.update_or_create(
@@ -64,4 +64,4 @@ def delete_view(owner: User, page: ListPage, pk: int) -> None:
             owner=owner, page=page, pk=pk
         ).delete()
     if not removed:
-        raise NotFound(_("It was not found. It may have been deleted already."))
+        raise NotFound(_("Not found. It may already have been deleted."))

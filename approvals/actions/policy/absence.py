@@ -59,7 +59,7 @@ def set_absence(
     if not isinstance(person, User) or not person.is_active:
         if permissions.may_administer(standing_of(by)):
             raise Invalid(
-                _("The absence is not possible."),
+                _("The absence is invalid."),
                 {"person": _("is not the name of an active person")},
             )
         raise _not_yours()
@@ -158,7 +158,7 @@ def _check(
     """Raise Invalid, naming every problem."""
     errors = {}
     if away.until <= max(starts_at, now):
-        errors["until"] = _("must be later than the start, and than now")
+        errors["until"] = _("must be after the start and in the future")
     elif away.until > now + LONGEST:
         errors["until"] = _("must be within a year")
     if starts_at < now - LONGEST:
@@ -170,7 +170,7 @@ def _check(
     if delegate is not None and (problem := _problem_of(delegate, person, by)):
         errors["delegate"] = problem
     if errors:
-        raise Invalid(_("The absence is not possible."), errors)
+        raise Invalid(_("The absence is invalid."), errors)
 
 
 def _problem_of(delegate: User | AnonymousUser, person: User, by: Actor) -> str:
@@ -193,9 +193,7 @@ def _require_free(person: User, starts_at: datetime, until: datetime) -> None:
     )
     if other is not None:
         raise Conflict(
-            _(
-                "There is an absence from %(start)s until %(end)s already. End that one first."
-            )
+            _("There is already an absence from %(start)s until %(end)s. End it first.")
             % {"start": short_time(other.starts_at), "end": short_time(other.until)}
         )
 

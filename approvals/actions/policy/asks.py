@@ -26,7 +26,7 @@ from approvals.states import ASKS, Kind, Priority
 from approvals.states import Verdict as Decided
 
 #: The comment on a call denied by a rule without a message of its own.
-DENIED = "The rule “{name}” of the policy denies this."
+DENIED = "The policy rule “{name}” denies this."
 #: The comment on a call that was rejected before.
 REPEATED = "{name} rejected the same call on {at}{comment}"
 

@@ -87,7 +87,7 @@ def _refusal_of_grant(facts: DecisionPolicyFacts) -> Invalid | None:
     if facts.absent is not None:
         # A grant would outlast the absence.
         message = _(
-            "You decide this for %(name)s, who is away. Approve it without a grant."
+            "You are deciding for %(name)s, who is away. Approve without a grant."
         )
         problem = _("is not possible for someone who is away")
         return Invalid(

@@ -57,7 +57,7 @@ def write_policy(
         live = live_version()
         _require_current(live, based_on)
         if stored_digest == (live.digest if live is not None else digest(EMPTY)):
-            raise Conflict(_("This policy is live already."))
+            raise Conflict(_("This policy is already live."))
         last = (
             PolicyVersion.objects.order_by("-number")
             .values_list("number", flat=True)
@@ -98,7 +98,7 @@ def _reason(sent: str) -> str:
     if not 0 < len(reason) <= MAX_REASON:
         message = _("must be text of 1 to %(limit)s characters")
         faults = {"reason": message % {"limit": grouped(MAX_REASON)}}
-        raise Invalid(_("Say why the policy changes."), faults)
+        raise Invalid(_("Explain why the policy changes."), faults)
     return reason
 
 
@@ -140,7 +140,8 @@ def require_no_own_loosening(
     if before.get("four_eyes", False) and not version.document.get("four_eyes", False):
         raise NotAllowed(
             _(
-                "You decide requests yourself, so you cannot switch four eyes off. Ask another administrator."
+                "You decide requests yourself, so you cannot turn off the two-person rule. Ask another "
+                "administrator."
             )
         )
     (old_people, old_teams), (people, teams) = (
@@ -155,7 +156,7 @@ def require_no_own_loosening(
     ):
         raise NotAllowed(
             _(
-                "You decide requests yourself, so you cannot become a voter. Ask another administrator."
+                "You decide requests yourself, so you cannot make yourself a voter. Ask another administrator."
             )
         )
 
@@ -169,7 +170,7 @@ def _require_proposed(version: PolicyVersion) -> None:
     if version.state != VersionState.PROPOSED:
         state = str(VersionState(version.state).label)
         raise Conflict(
-            _("Version %(number)s is %(state)s already.")
+            _("Version %(number)s is already %(state)s.")
             % {"number": version.number, "state": state}
         )
 
@@ -178,19 +179,21 @@ def _require_current(live: PolicyVersion | None, based_on: int | None) -> None:
     if (live.number if live is not None else None) == based_on:
         return
     if live is None:
-        raise Conflict(_("No version of the policy is live. Base the change on none."))
+        raise Conflict(
+            _("No version of the policy is live, so the change cannot be based on one.")
+        )
     words = {"live": live.number, "name": live.settled_by_name}
     if based_on is None:
         raise Conflict(
             _(
-                "Version %(live)s, which %(name)s applied, is live. Look at what it says, and base the change on it."
+                "Version %(live)s, applied by %(name)s, is live. Read it, and base your change on it."
             )
             % words
         )
     raise Conflict(
         _(
-            "This is a change of version %(based_on)s, but version %(live)s, which %(name)s applied, is live by now. "
-            "Look at what it says, and make the change again."
+            "This change is based on version %(based_on)s, but version %(live)s, applied by %(name)s, is now "
+            "live. Read it, and make your change again."
         )
         % (words | {"based_on": based_on})
     )

@@ -92,7 +92,7 @@ class TeamSettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to
         max_length=150,
         widget=combobox("people"),
         help_text=_(
-            "A username. Decides for members who are away and have named no one."
+            "A username. Decides for members who are away and have not named a delegate."
         ),
     )
     time_zone = forms.ChoiceField(
@@ -107,12 +107,12 @@ class TeamSettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to
         ),
     )
     duty_url = forms.CharField(
-        label=_("On-duty calendar"),
+        label=_("On-call calendar"),
         required=False,
         max_length=500,
         validators=[check_address],
         help_text=_(
-            "An iCalendar address. Only those on duty are notified of requests of the team; others may still decide."
+            "An iCalendar URL. Only people on call are notified of the team's requests. Others may still decide."
         ),
     )
 

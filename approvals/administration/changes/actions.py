@@ -42,13 +42,13 @@ def confirm_change(change_id: int, *, shown: str, by: User) -> PendingChange:
         if shown != shown_digest(change):
             raise ShownOtherwise(
                 _(
-                    "This change is no longer what you were shown. Nothing was confirmed. Read it again:"
+                    "This change is different from what you were shown. Nothing was confirmed. Read it again:"
                 )
             )
         if noun.replaces and not same_json(noun.now(change), change.before):
             raise Conflict(
                 _(
-                    "What this would replace was changed meanwhile. Cancel this change, and request it again."
+                    "Someone has changed what this would replace. Cancel this change, and request it again."
                 )
             )
         noun.carry_out(change, by=by)

@@ -41,7 +41,7 @@ class Key(OfPerson):
         }
         return (
             _(
-                "Make the API key %(key)s (pp_%(prefix)s…), which acts for %(name)s with these scopes: %(scopes)s"
+                "Create the API key %(key)s (pp_%(prefix)s…), which acts for %(name)s with these scopes: %(scopes)s"
             )
             % words
         )
@@ -54,9 +54,7 @@ class Key(OfPerson):
         if change.value["replaces"]:
             replaced = ApiKey.objects.filter(pk=change.value["replaces"]).first()
             prefix = "" if replaced is None else replaced.prefix
-            lines.append(
-                _("It takes the place of the key pp_%(prefix)s….") % {"prefix": prefix}
-            )
+            lines.append(_("It replaces the key pp_%(prefix)s….") % {"prefix": prefix})
         return lines
 
     def carry_out(self, change: PendingChange, *, by: User) -> None:

@@ -92,7 +92,7 @@ class Roles(OfPerson):
 class RoleTaken(OfPerson):
     def words(self, change: PendingChange) -> str:
         words = {"name": name_of(change), "roles": names_of_roles(change.value)}
-        return _("Take these roles from %(name)s: %(roles)s") % words
+        return _("Remove these roles from %(name)s: %(roles)s") % words
 
     def carry_out(self, change: PendingChange, *, by: User) -> None:
         powers = powers_of_givers([person_of(change).pk])
@@ -143,7 +143,7 @@ class Email(OfPerson):
 
 class Link(OfPerson):
     def words(self, change: PendingChange) -> str:
-        return _("Make a link that sets the password of %(name)s") % {
+        return _("Create a link that sets the password of %(name)s") % {
             "name": name_of(change)
         }
 

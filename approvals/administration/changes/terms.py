@@ -120,7 +120,7 @@ class Scope(Noun):
     def words(self, change: PendingChange) -> str:
         name = visible((change.before or change.value)["name"])
         if change.value is None:
-            return _("Delete the approver scope %(name)s, the last one") % {
+            return _("Delete the approver scope %(name)s, which is the last one") % {
                 "name": name
             }
         if change.before is None:
@@ -156,14 +156,15 @@ class Scope(Noun):
         ):
             raise Conflict(
                 _(
-                    "Another scope has this name by now. Cancel this change, and request it again."
+                    "Another scope now has this name. Cancel this change, and request it again."
                 )
             )
         terms = scopes.terms_from(change.value)
         if not terms.people and not terms.teams:
             raise Conflict(
                 _(
-                    "Whom this scope names no longer exists. Cancel this change, and request it again."
+                    "The people and teams that this scope names no longer exist. Cancel this change, and "
+                    "request it again."
                 )
             )
         scopes.write_scope(scope_id, terms, by=by, via=Door.DASHBOARD)

@@ -38,7 +38,7 @@ class NewKeyForm(forms.Form):
         label=gettext_lazy("Name of your agent"),
         max_length=MAX_KEY_NAME,
         help_text=gettext_lazy(
-            "Requests and the audit log show it, such as “billing agent”."
+            "Shown with requests and in the audit log, such as “billing agent”."
         ),
     )
 

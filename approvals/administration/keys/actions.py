@@ -181,8 +181,8 @@ def _require_key_for_other(user: User, scopes: Collection[str], by: Standing) ->
     if forbidden := [scope for scope in scopes if scope in NOT_FOR_OTHERS]:
         raise NotAllowed(
             _(
-                "A key that acts for someone else cannot decide, give grants, or set absences. "
-                "Leave out: %(scopes)s. Only they can make a key with it."
+                "A key that acts for someone else cannot decide, give grants, or set absences. Leave out: "
+                "%(scopes)s. Only they can create such a key."
             )
             % {"scopes": ", ".join(forbidden)}
         )

@@ -23,10 +23,11 @@ SCOPE_WORDS = {
     "decide": _("decide: decide requests as this person, but never its own"),
     "audit": _("audit: read the audit log"),
     "grant": _(
-        "grant: with decide, let calls run without asking for a while; end grants"
+        "grant: with decide, give grants that let calls run without asking; end grants"
     ),
     "absence": _(
-        "absence: set when its person is away; of an administrator, also others, and who is on duty"
+        "absence: set when this person is away; an administrator's key can also do this for others, and set "
+        "who is on call"
     ),
     "advise": _("advise: post advice on requests and raise their priority"),
 }
@@ -93,7 +94,7 @@ class ToolListsForm(forms.Form):
 
     gated = _list_field(
         _("Gated: a person decides"),
-        _("Names of tools, one per line. * stands for any text, as in mcp__crm__*."),
+        _("Tool names, one per line. * stands for any text, as in mcp__crm__*."),
     )
     allowed = _list_field(
         _("Allowed: left to the agent"),

@@ -38,7 +38,7 @@ class PersonForm(forms.Form):
         ],
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
-            "No role has them. They give nothing by themselves: they widen what the roles allow."
+            "No role includes these rights. They only extend what the person's roles allow."
         ),
     )
     teams = forms.MultipleChoiceField(

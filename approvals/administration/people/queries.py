@@ -124,14 +124,14 @@ def _account_change(event: str, data: Mapping[str, Any]) -> str:
         )
     if event == "person.invited":
         return (
-            _("Invitation link made")
+            _("Invitation link created")
             if str(change).startswith("invited") and not data.get("mailed")
             else ""
         )
     if change == "password_link" or (
         change == "confirmed" and data.get("of") == "password_link"
     ):
-        return _("Password link made")
+        return _("Password link created")
     address = (
         data.get("value")
         if change == "confirmed" and data.get("of") == "email"

@@ -100,7 +100,7 @@ def subscribe(
     """
     if not is_available():
         message = _(
-            "Devices cannot be notified, because PUBLIC_URL does not begin with https://."
+            "Devices cannot be notified, because PUBLIC_URL does not start with https://."
         )
         raise Invalid(message, {})
     errors = {"endpoint": _endpoint_error(endpoint)}

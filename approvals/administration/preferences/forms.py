@@ -26,7 +26,9 @@ def zone_choices() -> list[tuple[str, str]]:
     names = [
         name for name in sorted(available_timezones()) if not name.startswith("Etc/")
     ]
-    own = gettext("As this installation (%(zone)s)") % {"zone": settings.TIME_ZONE}
+    own = gettext("Default of this installation (%(zone)s)") % {
+        "zone": settings.TIME_ZONE
+    }
     return [("", own), *((name, name) for name in names)]
 
 
@@ -35,7 +37,10 @@ def language_choices() -> list[tuple[str, str]]:
     own = name_of_language(settings.LANGUAGE_CODE)
     others = [(code, name_of_language(code)) for code in settings.HITL_LANGUAGES]
     return [
-        ("", gettext("As this installation (%(language)s)") % {"language": own}),
+        (
+            "",
+            gettext("Default of this installation (%(language)s)") % {"language": own},
+        ),
         *others,
     ]
 
@@ -59,7 +64,7 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
         label=_("Time zone"),
         required=False,
         choices=zone_choices,
-        help_text=_("Times are shown in it, and your quiet hours are counted in it."),
+        help_text=_("Used for all times that you see, and for your quiet hours."),
     )
 
     class Meta:
@@ -86,7 +91,7 @@ class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the t
     """A person's maximum of decisions per day."""
 
     daily_budget = WholeNumberField(
-        label=_("Decisions a day"),
+        label=_("Decisions per day"),
         required=False,
         min_value=1,
         max_value=MOST_A_DAY,
@@ -108,7 +113,7 @@ class DisplayNameForm(forms.Form):
         required=False,
         max_length=MAX_DISPLAY_NAME,
         help_text=_(
-            "Shown with your username beside it. Leave it empty to be shown by your username."
+            "Shown together with your username. Leave it empty to show only your username."
         ),
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
@@ -124,7 +129,7 @@ class AddressForm(forms.Form):
         label=_("New email address"),
         max_length=254,
         help_text=_(
-            "You get a link there, with which you confirm it. Until then, nothing changes."
+            "You get an email there with a link to confirm it. Until then, nothing changes."
         ),
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
@@ -142,7 +147,7 @@ class AddressForm(forms.Form):
     def clean_email(self) -> str:
         address: str = self.cleaned_data["email"]
         if address == self.person.email:
-            raise ValidationError(_("This is your address already."))
+            raise ValidationError(_("This is already your address."))
         return address
 
     def clean_password(self) -> str:

@@ -250,7 +250,7 @@ def end_session(request: SignedIn, pk: int) -> HttpResponse:
     if not logins.end_session(request.user, pk):
         raise NotFound(_("Session not found. It may have ended already."))
     messages.success(
-        request, _("The session has ended. Whoever uses it has to log in again.")
+        request, _("The session has ended. Anyone using it must log in again.")
     )
     return redirect("approvals:sessions")
 

@@ -57,7 +57,7 @@ class ScopeForm(forms.Form):
     teams = several(_("Teams"), team_choices)
     may = forms.ChoiceField(
         label=_("What they may do"), choices=May.choices,
-        help_text=_("As far as their roles allow it. A scope gives no one a right that they do not have."),
+        help_text=_("Within what their roles allow. A scope never adds a right."),
     )  # fmt: skip
     limit = NumberField(
         label=_("Decide only up to this amount"), required=False, min_value=0,
@@ -78,7 +78,7 @@ class ScopeForm(forms.Form):
     )
     kinds = several(_("Kinds"), Kind.choices)
     priorities = several(_("Priorities"), Priority.choices)
-    sources = several(_("Where the work began"), list(ORIGINS.items()))
+    sources = several(_("Source"), list(ORIGINS.items()))
     values = forms.CharField(
         label=_("Values of the input"), required=False,
         widget=forms.Textarea(attrs={**_LINES, "class": "json"}),
@@ -166,7 +166,7 @@ class ScopeForm(forms.Form):
         if not cleaned["people"] and not cleaned["teams"]:
             self.add_error(None, _("Name at least one person or team."))
         if cleaned["limit"] is not None and cleaned["may"] != May.DECIDE:
-            self.add_error("limit", _("A limit applies only to those who may decide."))
+            self.add_error("limit", _("A limit applies only to people who may decide."))
         return cleaned
 
     def _field_of(self, place: str) -> str | None:

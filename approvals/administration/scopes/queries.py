@@ -221,11 +221,11 @@ def _why(request: ApprovalRequest, terms: ScopeTerms) -> str:
         return unfit
     term = Term(terms.may, terms.limit, 0)
     if term.may != May.DECIDE:
-        text = _("“%(name)s” fits, but lets no one decide.")
+        text = _("“%(name)s” matches, but lets no one decide.")
     elif not term.allows(May.DECIDE, request.amount):
-        text = _("“%(name)s” fits, but the amount is above its limit, or missing.")
+        text = _("“%(name)s” matches, but the amount is above its limit, or missing.")
     else:
-        text = _("“%(name)s” fits, but no one whom it names may decide this.")
+        text = _("“%(name)s” matches, but none of the people it names may decide this.")
     return text % {"name": visible(terms.name)}
 
 
@@ -244,7 +244,7 @@ def _warning(rules: Sequence[_Rule], holders: Sequence[_Holder]) -> str:
     ]
     if not limits:
         return _(
-            "No one but superusers could decide approvals: no scope lets anyone decide whose role allows it."
+            "Only superusers could decide approvals: no scope lets people with a deciding role decide."
         )
     most = (
         None if None in limits else max(limit for limit in limits if limit is not None)
@@ -252,7 +252,7 @@ def _warning(rules: Sequence[_Rule], holders: Sequence[_Holder]) -> str:
     if most is None:
         return ""
     return _(
-        "No one but superusers could decide approvals above %(limit)s, or without an amount."
+        "Only superusers could decide approvals above %(limit)s, or without an amount."
     ) % {"limit": amount_words(most)}
 
 

@@ -75,7 +75,7 @@ def delete(request: SignedIn, pk: int) -> HttpResponse:
             say_saved(
                 request,
                 waits=bool(waits),
-                saved=_("The scope is deleted. This applies from now on."),
+                saved=_("The scope is deleted. This takes effect immediately."),
             )
             return redirect("approvals:scopes")
     context = {
@@ -120,7 +120,7 @@ def _saved(request: SignedIn, pk: int | None, form: ScopeForm) -> bool:
     except NotAllowed as error:
         refuse(form, error)
         return False
-    saved = _("The scope applies from now on. Earlier requests follow within moments.")
+    saved = _("The scope is in effect. Existing requests follow within moments.")
     say_saved(request, waits=isinstance(stored, PendingChange), saved=saved)
     return True
 

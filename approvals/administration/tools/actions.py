@@ -86,7 +86,8 @@ def require_no_own_loosening(
     if before["control"] == Control.FOUR_EYES and after["control"] != Control.FOUR_EYES:
         raise NotAllowed(
             _(
-                "You decide requests yourself, so you cannot take four eyes off a tool. Ask another administrator."
+                "You decide requests yourself, so you cannot turn off the two-person rule for a tool. Ask "
+                "another administrator."
             )
         )
     if before["key_fields"] == after["key_fields"] or not by.is_limited:
@@ -98,8 +99,8 @@ def require_no_own_loosening(
     ).exists():
         raise NotAllowed(
             _(
-                "A scope of yours has a limit, which is compared with the key fields of this tool. "
-                "Ask another administrator to change them."
+                "One of your scopes has a limit that is compared with the key fields of this tool. Ask "
+                "another administrator to change them."
             )
         )
 

@@ -56,23 +56,23 @@ class ToolForm(forms.Form):
             attrs={"rows": 3, "spellcheck": "false", "class": "json"}
         ),
         help_text=_(
-            "Names of fields, such as iban, or JSON pointers, such as /card/number or /users/*/pin, one per line. "
-            "People do not see their values. Applies to requests that are made from now on."
+            "Field names, such as iban, or JSON pointers, such as /card/number or /users/*/pin, one per line."
+            " People do not see their values. Applies to new requests."
         ),
     )
     min_priority = forms.ChoiceField(
         label=_("Priority at least"),
         required=False,
-        choices=[("", _("As the agent asks")), *Priority.choices],
-        help_text=_("Applies to requests that are made from now on."),
+        choices=[("", _("As requested by the agent")), *Priority.choices],
+        help_text=_("Applies to new requests."),
     )
     control = forms.ChoiceField(
         label=_("Who decides"),
         required=False,
         choices=[("", _("Anyone who may decide")), *Control.choices],
         help_text=_(
-            "Confirm lets the person who runs the agent approve its calls, without the right to decide. Four eyes lets "
-            "someone else decide only. Applies to requests that are made from now on."
+            "Confirm: requesters may approve their own agent's calls, even without the right to decide. "
+            "Two-person rule: someone else must decide. Applies to new requests."
         ),
     )
     reason_required = forms.BooleanField(
@@ -88,27 +88,27 @@ class ToolForm(forms.Form):
     no_grants = forms.BooleanField(
         label=_("Ask each time: no grants"),
         required=False,
-        help_text=_("Existing grants that go beyond these limits end."),
+        help_text=_("Existing grants beyond these limits end."),
     )
     grant_width = forms.TypedChoiceField(
-        label=_("Widest grant"),
+        label=_("Broadest grant allowed"),
         required=False,
         choices=[
-            ("", _("Any input; of tools such as shells, this exact input")),
+            ("", _("Any input (for tools such as shells: this exact input)")),
             *Width.choices,
         ],
         coerce=int,
         empty_value=None,
     )
     grant_seconds = forms.TypedChoiceField(
-        label=_("Longest grant"),
+        label=_("Maximum duration of a grant"),
         required=False,
         choices=list(LENGTHS.items()),
         coerce=int,
         empty_value=None,
     )
     grant_uses = WholeNumberField(
-        label=_("Most uses of a grant"),
+        label=_("Maximum uses of a grant"),
         required=False,
         min_value=1,
         max_value=MOST_USES,
@@ -176,11 +176,13 @@ class PrioritiesForm(forms.Form):
     """The priorities whose rejections need a message."""
 
     priorities = forms.MultipleChoiceField(
-        label=_("A rejection needs a message for the priorities"),
+        label=_("A rejection needs a message for these priorities"),
         required=False,
         choices=Priority.choices,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("Applies to approvals of every tool, wherever people decide them."),
+        help_text=_(
+            "Applies to approvals for every tool, wherever people decide them."
+        ),
     )
 
 

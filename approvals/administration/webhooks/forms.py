@@ -26,6 +26,6 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the 
         labels: ClassVar = {
             "name": _("Name"),
             "url": _("Address"),
-            "include_payload": _("Send inputs, messages and answers too"),
+            "include_payload": _("Also send inputs, messages and answers"),
             "active": _("Active"),
         }

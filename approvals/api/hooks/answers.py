@@ -22,7 +22,7 @@ from approvals.states import Door, Kind, Verdict
 #: Longer inputs are not repeated to a model that has to send them itself.
 MAX_REPEATED = 4_000
 _HALTED = gettext_lazy(
-    "No one decided in time, and the policy stops the run then. Do nothing more."
+    "No one decided in time, so the policy stops the run. Do nothing more."
 )
 
 Answer = JsonDict
@@ -84,18 +84,19 @@ def taken(call: HookCall, request: ApprovalRequest) -> Answer:
         "A person approved one call like this, and another call has already used that approval: %(call)s."
     )
     more = _(
-        "So this call was not run. If it has to run once more, call the tool again, and a person is asked."
+        "So this call was not run. If it has to run again, call the tool again, and a person will be asked."
     )
     return denied(call, f"{message % {'call': request.taken}} {more}")
 
 
 def kept_back(call: HookCall, request: ApprovalRequest) -> Answer:
     """Return the answer that keeps a prompt from the model while a deferred call of its session is pending."""
-    message = _("A call of this session still waits for a decision: %(url)s") % {
+    message = _("A call of this session is still waiting for a decision: %(url)s") % {
         "url": request.public_url
     }
     more = _(
-        "So this prompt was not sent: the call would be lost. Resume the session once it is decided, or cancel it."
+        "So this prompt was not sent, because the call would be lost. Resume the session after the decision, "
+        "or cancel the request."
     )
     output = {"hookEventName": call.event}
     return {

@@ -81,7 +81,7 @@ def questions_of(call: HookCall) -> list[JsonMapping]:
     """Return the questions of an `AskUserQuestion`, each with at least text and options. Raise Invalid."""
     questions = call.input.get("questions")
     wanted = _(
-        "must be 1 to %(limit)s questions with a text and options each, no two alike"
+        "must be 1 to %(limit)s different questions, each with a text and options"
     ) % {"limit": MAX_QUESTIONS}
     if (
         not isinstance(questions, list)

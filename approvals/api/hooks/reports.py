@@ -53,8 +53,8 @@ def _reported(
     waiting = [request for request in candidates if request.report is None]
     if len(waiting) > 1:
         message = _(
-            "Several approved calls have the id %(id)s, and the input of this report does not say which of them ran. "
-            "So nothing was recorded."
+            "Several approved calls have the id %(id)s, and the input of this report does not show which of "
+            "them ran. Nothing was recorded."
         )
         raise Conflict(message % {"id": call.tool_use}, str(waiting[0].pk))
     # All have results: the report is a repeat.

@@ -20,7 +20,7 @@ Timeout = Annotated[
     Field(
         ge=0,
         le=MAX_TIMEOUT // 1000,
-        description="Seconds until the request expires; 0 for never.",
+        description="Seconds until the request expires; 0 if never.",
     ),
     WHOLE,
 ]
@@ -80,7 +80,7 @@ class AskHuman(Document):
 
 class RequestApproval(Document):
     action: Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)]
-    """What would run: the name of a tool or command, or a sentence."""
+    """The action: the name of a tool or command, or a sentence."""
     input: Input
     reason: Annotated[str, Field(max_length=MAX_MESSAGE)] = ""
     """Why it should run. Markdown."""
@@ -115,11 +115,11 @@ class ReportResult(Document):
     request_id: UUID
     """The `request_id` of the approved request."""
     output: Any = None
-    """What came back, if it succeeded."""
+    """The output, if it succeeded."""
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)] | None = None
-    """Why it failed, if it failed."""
+    """The error, if it failed."""
     input: JsonDict | None = None
-    """What ran, so that it can be compared with what was approved. Without it, the approved input is taken for it."""
+    """The input that ran, to compare with the approved one. If left out, the approved input is assumed."""
 
 
 class Permission(BaseModel):

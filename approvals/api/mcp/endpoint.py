@@ -92,7 +92,8 @@ def _check_origin(request: HttpRequest) -> None:
     }:
         raise NotAllowed(
             _(
-                "Pages of other sites may not call this. Add the origin to CORS_ALLOWED_ORIGINS to allow it."
+                "Pages of other sites may not call this endpoint. To allow one, add its origin to "
+                "CORS_ALLOWED_ORIGINS."
             )
         )
 

@@ -31,14 +31,14 @@ OUTCOME: JsonMapping = {
         "warnings": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "Why it may wait in vain. Say it to the person you work for.",
+            "description": "Why no one may be able to decide it. Tell the person you work for.",
         },
         "votes": {
             "type": "string",
-            "description": "How far it is, if several people have to decide.",
+            "description": "The votes so far, if several people have to decide.",
         },
         "by": {"type": "string", "description": "Who decided."},
-        "comment": {"type": "string", "description": "What that person says."},
+        "comment": {"type": "string", "description": "That person's message."},
         "answer": {"description": "The answer to a question."},
         "grant": {
             "type": "object",
@@ -46,11 +46,11 @@ OUTCOME: JsonMapping = {
         },
         "halted": {
             "type": "boolean",
-            "description": "Whether you have to stop: do nothing more, and say so.",
+            "description": "Whether you must stop: do nothing more, and say so.",
         },
         "rule": {
             "type": "object",
-            "description": "The rule of the policy that decided it without asking.",
+            "description": "The policy rule that decided it without asking.",
         },
         "input": {
             "type": "object",
@@ -58,7 +58,7 @@ OUTCOME: JsonMapping = {
         },
         "result": {
             "type": "object",
-            "description": "What the approved action has done, if it was reported.",
+            "description": "The reported result of the approved action.",
         },
     },
     "required": ["request_id", "status", "url", "message"],
@@ -156,8 +156,8 @@ def taken(read: ReadRequest) -> JsonDict:
     """Return a request for a call that waited for an approval that another call used."""
     request = read.row
     message = (
-        f"A person approved one call, and another call has already used that approval: {request.taken}. Do not run "
-        "it because of this. If it has to run once more, call request_approval again."
+        f"A person approved one call, and another call has already used that approval: {request.taken}. So do not run "
+        "it. To run it again, call request_approval again."
     )
     document: JsonDict = {
         "request_id": str(request.pk),
@@ -177,7 +177,7 @@ def foreign(read: ReadRequest) -> JsonDict:
     shown = outcome(read)
     if read.row.status == Status.APPROVED:
         shown["message"] = (
-            "A person approved this for the program that asked. Do not run it because of this."
+            "A person approved this for the program that requested it, not for you. Do not run it."
         )
     return shown
 
@@ -187,7 +187,7 @@ def permission(read: ReadRequest) -> JsonDict:
     request = read.row
     if request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
         return allowed(decision(read, request.decision).approved_input)
-    waiting = f"No one has decided yet, so this was not run. The request waits at {request.public_url}."
+    waiting = f"No one has decided yet, so this was not run. The request is waiting at {request.public_url}."
     message = {
         Status.PENDING: " ".join(
             filter(None, [waiting, waiting_words(request), *warnings_of(request)])

@@ -221,7 +221,7 @@ TOOLS: Mapping[str, Tool] = {
         Tool(
             name="report_result",
             title="Report a result",
-            description="Report what an approved action returned, or why it failed. Call it once, after you ran the action.",
+            description="Report what an approved action returned, or why it failed. Call it once, after running the action.",
             arguments=ReportResult,
             scope="ask",
             start=_report,

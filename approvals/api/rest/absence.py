@@ -29,12 +29,12 @@ MAX_PAGE = 200
 
 
 class AbsenceDocument(BaseModel):
-    """A time in which a person is away."""
+    """A period in which a person is away."""
 
     id: int
     person: str
     delegate: str | None = Field(
-        description="Who decides for the person meanwhile; null if no one does."
+        description="The delegate, who decides for the person meanwhile; null if there is none."
     )
     starts_at: Moment
     until: Moment
@@ -43,7 +43,7 @@ class AbsenceDocument(BaseModel):
 
 
 class Absences(BaseModel):
-    """Absences that have not ended, by when they start."""
+    """Absences that have not ended, in order of their start."""
 
     items: list[AbsenceDocument]
 
@@ -84,7 +84,7 @@ class NewReturn(Document):
 
 
 class NewDuty(Document):
-    """Who of a team is on duty from now on."""
+    """The members of a team who are on call from now on."""
 
     model_config = shown_with(
         {"team": "finance", "people": ["bob"], "until": "2026-11-30T09:00:00Z"}
@@ -100,7 +100,7 @@ class NewDuty(Document):
 
 
 class DutyDocument(BaseModel):
-    """Who of a team is on duty."""
+    """The members of a team who are on call."""
 
     team: str
     people: list[str]
@@ -110,15 +110,15 @@ class DutyDocument(BaseModel):
 @router.post(
     "/on-duty",
     response=DutyDocument,
-    summary="Set who is on duty",
+    summary="Set who is on call",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
 @operation("absence")
 def set_on_duty(
     caller: Caller, sent: Annotated[NewDuty, JsonBody(...)]
 ) -> DutyDocument:
-    """Needs the scope `absence`, and an administrator. Only those on duty are notified of requests of the team; others may still
-    decide. Replaces what was set before. 409 if a calendar says who is on duty.
+    """Needs the scope `absence`, and an administrator. Only people on call are notified of the team's requests; others may still
+    decide. Replaces the previous list. 409 if a calendar sets who is on call.
     """
     people = [queries.user_named(name) for name in sent.people]
     row = on_call.set_on_duty(
@@ -184,7 +184,7 @@ def end_absence(
     caller: Caller, absence_id: int, sent: Annotated[NewReturn, JsonBody(...)]
 ) -> AbsenceDocument:
     """Needs the scope `absence`. Ends an absence of the user, or cancels one that has not started; administrators also those of
-    others. Returns it as it was.
+    others. Returns the absence as it was.
     """
     return _document(
         absence_actions.end_absence(absence_id, by=caller.actor, via=Door.REST)

@@ -30,9 +30,9 @@ class NewAdvice(Document):
     )
 
     hint: Hint
-    """What you advise."""
+    """Your advice."""
     text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
-    """Why, as plain text."""
+    """The reason, as plain text."""
     raise_priority: Priority | None = None
     """The priority that the request gets if its own is lower."""
     more_votes: Annotated[int, Field(strict=True, ge=1, le=MAX_MORE_VOTES)] | None = (
@@ -54,8 +54,8 @@ def create_advice(
     sent: Annotated[NewAdvice, JsonBody(...)],
     response: HttpResponse,
 ) -> Reply[AdviceDocument]:
-    """Needs the scope `advise`, a user who may see the request, and another key than the one that asked. People see advice
-    folded, below what they decide on. It never approves, rejects or lowers the priority. Advice cannot be changed; the same
+    """Needs the scope `advise`, a user who may see the request, and a different key from the one that made the request. People
+    see advice folded, below the input. It never approves, rejects or lowers the priority. Advice cannot be changed; the same
     advice from the same key is stored once, and then returned with 200 and `Idempotent-Replayed`. 409 `conflict` if the request
     has ten pieces of advice, or cannot need so many votes: there must be enough people who may approve it.
     """

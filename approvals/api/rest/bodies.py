@@ -34,21 +34,21 @@ def _known_verdict(word: str) -> str:
 
 
 class NewGrant(Document):
-    """Terms on which equal calls run without asking from now on: `until`, `uses`, or both."""
+    """The terms on which matching calls run without asking from now on: `until`, `uses`, or both."""
 
     model_config = shown_with({"covers": "input", "audience": "agent", "uses": 10})
 
     covers: Literal["input", "fields", "tool"]
-    """This exact input, the same key fields of the tool, or any input of the tool."""
+    """This exact input, the same key fields, or any input of the tool."""
     audience: Literal["agent", "key", "workflow", "thread"]
-    """For whose calls, always only of the user who asked."""
+    """Whose calls it covers; always only calls of the requester."""
     until: Moment | None = None
-    """When it ends."""
+    """The time when it ends."""
     uses: Annotated[StrictInt, Field(ge=1, le=MOST_USES), WHOLE] | None = Field(
-        None, description="How many calls it approves."
+        None, description="The maximum number of calls."
     )
     reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
-    """Why, for the record."""
+    """The reason, for the record."""
 
     @property
     def terms(self) -> GrantTerms:
@@ -75,11 +75,11 @@ class NewDecision(Document):
         AfterValidator(_known_verdict),
         Field(json_schema_extra={"enum": list(VERDICT_WORDS)}),
     ]
-    """What was decided."""
+    """The verdict."""
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
     """A message to the agent."""
     edited_input: dict[str, Any] | None = None
-    """The whole input that may run in place of the proposed one."""
+    """The complete input that may run instead of the proposed one."""
     answer: Any = None
     """The answer to a question or form; a file in it as `{"name", "content"}`, in base64."""
     input_digest: Digest | None = Field(
@@ -87,16 +87,18 @@ class NewDecision(Document):
         description="Refused with 409 `changed` if the request has a different one.",
     )
     grant: NewGrant | None = None
-    """With `approve`: let equal calls run without asking. A key needs the scope `grant`."""
+    """With `approve`: let matching calls run without asking. A key needs the scope `grant`."""
     break_glass: StrictBool = False
-    """Decide alone what several people have to, in an emergency, with a `comment`. Everyone concerned is told."""
+    """Break-glass access: in an emergency, decide alone what needs several people, with a `comment`. Everyone concerned is
+    notified.
+    """
 
 
 class NewCancel(Document):
     model_config = shown_with({"comment": "The customer took the request back."})
 
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
-    """Why, for the record and the agent."""
+    """The reason, for the record and the agent."""
 
 
 class NewResult(Document):

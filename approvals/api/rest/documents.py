@@ -52,18 +52,18 @@ class Brief(BaseModel):
     requested_by: str
     assigned_to: str | None
     claimed_by: str | None = Field(
-        description="The user who works on it; null after the claim has lapsed."
+        description="The user who is working on it; null after the claim has expired."
     )
     claimed_until: Moment | None
     created_at: Moment
     changed_at: Moment
     deadline_at: Moment | None
     progress: str | None = Field(
-        description="How far its votes are, in words, such as `1 of 2, finance missing`; null if one person decides it, or "
+        description="Its votes so far, in words, such as `1 of 2, finance missing`; null if one person decides it, or "
         "once it is decided."
     )
     rule: RuleDocument | None = Field(
-        description="The rule of the policy that it was asked or decided under; null without one."
+        description="The policy rule under which it was requested or decided; null without one."
     )
 
 
@@ -71,12 +71,12 @@ class AttachmentDocument(BaseModel):
     name: str
     media_type: str
     size: int = Field(description="Bytes.")
-    sha256: str = Field(description="Of the content, in hexadecimal digits.")
-    url: str = Field(description="Where its content is read.")
+    sha256: str = Field(description="The digest of the content, in hexadecimal digits.")
+    url: str = Field(description="The URL of its content.")
 
 
 class AdviceDocument(BaseModel):
-    """What a program thinks of a request. It is no decision."""
+    """The advice of a program on a request. It is not a decision."""
 
     id: int
     by: str = Field(description="`API key NAME of USER`.")
@@ -87,7 +87,7 @@ class AdviceDocument(BaseModel):
     )
     raised_to: Priority | None
     more_votes: int | None = Field(
-        description="How many more people have to approve because of it; null if none."
+        description="How many more approvals it requires; null if none."
     )
     at: Moment
 
@@ -97,8 +97,8 @@ class RequestDocument(Brief):
     input: JsonDict
     input_digest: str
     digest_salt: str | None = Field(
-        description="The `salt` in the text of `input_digest`. Null if nothing in the input is hidden, and for programs that "
-        "read masks in its place."
+        description="The `salt` in the text of `input_digest`. Null if nothing in the input is hidden, and for programs "
+        "that read masks instead."
     )
     response_schema: JsonDict | None
     options: list[JsonDict]
@@ -119,13 +119,13 @@ class RequestDocument(Brief):
     decision: DecisionDocument | None
     votes: VotesDocument | None = Field(description="Null if one person decides it.")
     result: ReportDocument | None = Field(
-        description="What its call returned; null while nothing is reported."
+        description="The result of its call; null until one is reported."
     )
     warnings: list[str] = Field(
-        description="That no one, or only superusers, may decide it; empty otherwise."
+        description="Says that no one, or only superusers, may decide it; otherwise empty."
     )
     advice: list[AdviceDocument] = Field(
-        description="What programs think of it, oldest first."
+        description="Advice from programs, oldest first."
     )
 
 

@@ -36,10 +36,10 @@ MAX_PAGE = 200
 
 
 class GrantDocument(BaseModel):
-    """What runs without asking, because a person has said so with an approval."""
+    """A grant, which a person gave with an approval: matching calls run without asking."""
 
     id: str
-    request_id: str = Field(description="The request that it was given with.")
+    request_id: str = Field(description="The request with whose approval it was given.")
     given_by: str = Field(description="A user, or `API key NAME of USER`.")
     given_at: Moment
     reason: str
@@ -51,7 +51,7 @@ class GrantDocument(BaseModel):
         description="The JSON pointers of the key fields, if it covers those; else null."
     )
     audience: Audience = Field(
-        description="For whose calls, always only of the user who asked."
+        description="Whose calls it covers; always only calls of the requester."
     )
     agent: str
     scope: str
@@ -61,14 +61,13 @@ class GrantDocument(BaseModel):
     uses: int | None
     used: int
     last_used_at: Moment | None
-    ended_at: Moment | None = Field(description="Null while it can be used.")
+    ended_at: Moment | None = Field(description="Null while it is in force.")
     ended_by: str | None = Field(
         description="Who revoked it; null if it ended by itself."
     )
     ended_why: GrantEnd | None
     unusable: str | None = Field(
-        description="Why it would not be used now for a call like that of its request, in words; null if it would be, or has "
-        "ended."
+        description="Why it would not approve a call like the original one now, in words; null if it would, or if it has ended."
     )
 
 
@@ -81,11 +80,11 @@ class GrantPage(BaseModel):
 
 class Wanted(Document):
     state: Literal["live", "ended", "all"] = "live"
-    """Those that can be used, those that have ended, or both."""
+    """Grants in force, ended grants, or both."""
     tool: Short | None = None
     """Only for this tool."""
     agent: Short | None = None
-    """Only of calls of this agent."""
+    """Only for calls of this agent."""
     cursor: Name | None = Field(
         None,
         description="`next` of the previous page.",
@@ -101,7 +100,7 @@ class NewRevocation(Document):
     model_config = shown_with({"reason": "The campaign is over."})
 
     reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
-    """Why, for the record."""
+    """The reason, for the record."""
 
 
 @router.get(
@@ -109,7 +108,7 @@ class NewRevocation(Document):
 )
 @operation("read", query=Wanted)
 def list_grants(caller: Caller, wanted: Annotated[Wanted, Query(...)]) -> GrantPage:
-    """Needs the scope `read`. Returns the grants that the key's user may see: who sees every request sees all of them."""
+    """Needs the scope `read`. Returns the grants that the key's user may see: all of them for users who see every request."""
     after = GrantCursor.parse(wanted.cursor) if wanted.cursor is not None else None
     if wanted.cursor is not None and after is None:
         raise Invalid(

@@ -12,7 +12,7 @@ from approvals.json_types import JsonDict, JsonMapping
 PROBLEM = {
     "title": "Problem",
     "type": "object",
-    "description": "The reason of a refusal (RFC 9457). Some codes add members, such as `errors` or `decision`.",
+    "description": "Why a request was refused (RFC 9457). Some codes add members, such as `errors` or `decision`.",
     "required": ["type", "title", "status", "code", "detail"],
     "properties": {
         "type": {"type": "string"},
@@ -30,14 +30,14 @@ PROBLEM = {
 
 
 TAGS = {
-    "Requests": "Ask people, wait for their decision, decide, and report what became of it.",
+    "Requests": "Make requests, wait for decisions, decide, and report results.",
     "Resuming": "Continue exactly once after a decision, with the state that was stored with the request.",
-    "People": "Who works on a request, and their internal notes.",
-    "Advice": "What programs think of a request. It decides nothing.",
-    "Grants": "What runs without asking, until when, and ending it.",
-    "Approver scopes": "Who may see, answer and decide which requests.",
-    "Policy": "The rules by which requests are allowed, denied or asked.",
-    "Absences": "Who is away, who decides meanwhile, and who is on duty.",
+    "People": "The people who work on a request, and their internal notes.",
+    "Advice": "Advice from programs on a request. It never decides.",
+    "Grants": "Grants, which let calls run without asking: list and revoke them.",
+    "Approver scopes": "The requests that people may see, answer and decide.",
+    "Policy": "The rules that allow or deny requests, or ask people.",
+    "Absences": "Absences, delegates, and who is on call.",
     "Workflows": "Runs of agents with their requests.",
     "Audit": "The append-only record.",
 }

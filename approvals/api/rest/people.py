@@ -49,8 +49,8 @@ class CommentFilters(Document):
 def claim_request(
     caller: Caller, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]
 ) -> HandlingDocument:
-    """Needs the scope `decide`, and a user who may decide. A claim tells other people that the user works on the request. It
-    lapses after 15 minutes without an action, and everyone who may decide still can. 409 `taken` says who was first.
+    """Needs the scope `decide`, and a user who may decide. A claim shows other people that the user is working on the
+    request. It expires after 15 minutes without an action, and everyone who may decide still can. 409 `taken` says who was first.
     """
     return handling(
         actions.claim(request_id, by=caller.actor, via=Door.REST, over=sent.over or "")

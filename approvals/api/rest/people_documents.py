@@ -31,7 +31,7 @@ class NewRelease(Document):
 
 
 class NewAssignee(Document):
-    """An assignment to someone, or to no one. Name the current assignee, so that no one is overruled by accident."""
+    """An assignment to someone, or to no one. Name the current assignee, so that you do not overrule anyone by accident."""
 
     model_config = shown_with({"to": "bob"})
 
@@ -52,7 +52,7 @@ class NewComment(Document):
 
 
 class HandlingDocument(BaseModel):
-    """Who works on a request. The rest is left out, because after an assignment the caller may no longer see it."""
+    """The people working on a request. The rest is left out, because after an assignment the caller may no longer see it."""
 
     request_id: str
     assigned_to: str | None

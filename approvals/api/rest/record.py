@@ -32,19 +32,19 @@ class Entries(Document):
     format: Literal["jsonl", "csv"] = "jsonl"
     """One JSON document a line, or CSV."""
     event: Short | None = None
-    """Only this event, such as `request.decided`."""
+    """Only entries with this event, such as `request.decided`."""
     scope: Name | None = None
-    """Only of this client's scope."""
+    """Only entries of this client's scope."""
     workflow: Name | None = None
-    """Only of the workflow with this id."""
+    """Only entries of the workflow with this id."""
     request: UUID | None = None
-    """Only of this request."""
+    """Only entries of this request."""
     thread: Name | None = None
-    """Only of this conversation."""
+    """Only entries of this conversation."""
     tool: Short | None = None
-    """Only of this tool."""
+    """Only entries of this tool."""
     tool_call_id: Name | None = None
-    """Only of this tool call."""
+    """Only entries of this tool call."""
     person: ActorName | None = Field(
         None, description="The recorded name: `bob`, or `API key billing of bob`."
     )

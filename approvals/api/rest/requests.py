@@ -55,24 +55,24 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=MAX_KEY,
         pattern=KEY_PATTERN,
-        description="Your id of this call. Sent again, it returns the same request.",
+        description="Your id of this call. Sending it again returns the same request.",
     ),
 ]
 
 
 class ListParameters(Document):
     status: Status | None = None
-    """Only in this status."""
+    """Only requests with this status."""
     kind: Kind | None = None
-    """Only of this kind."""
+    """Only requests of this kind."""
     tool: Short | None = None
-    """Only of this tool."""
+    """Only requests for this tool."""
     workflow: WorkflowId | None = None
-    """Only of your workflow with this id."""
+    """Only requests of your workflow with this id."""
     thread: Name | None = None
-    """Only of this conversation."""
+    """Only requests of this conversation."""
     priority: Priority | None = None
-    """Only of this priority."""
+    """Only requests with this priority."""
     text: Name | None = Field(
         None, description="Words in the title, message, input, context or comments."
     )
@@ -220,7 +220,7 @@ def decide_request(
     if sent.grant is not None:
         caller.require("grant")
     verdict = verdict_from(sent.verdict)
-    assert verdict is not None, "the body's own check lets no other word through"
+    assert verdict is not None, "the check of the body accepts no other verdict"
     # Null can be the answer to a question. With any other verdict it means no answer.
     has_answer = "answer" in sent.model_fields_set and (
         verdict == Verdict.RESPOND or sent.answer is not None

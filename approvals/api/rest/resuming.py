@@ -33,7 +33,9 @@ Token = Annotated[
 Seconds = Annotated[
     StrictInt,
     Field(
-        ge=1, le=MAX_LEASE, description="How long the lease lasts unless you renew it."
+        ge=1,
+        le=MAX_LEASE,
+        description="The duration of the lease, unless you renew it.",
     ),
     WHOLE,
 ]
@@ -44,7 +46,7 @@ class NewTake(Document):
     model_config = shown_with({"by": "worker-3", "lease_seconds": LEASE})
 
     by: Annotated[str, Field(max_length=MAX_WORKER)] = ""
-    """The name of your process, for people and for those who come second."""
+    """The name of your process, shown to people and to other processes that try to claim the lease."""
     lease_seconds: Seconds = LEASE
 
 
@@ -62,7 +64,7 @@ class NewReturn(Document):
 
     token: Token
     reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
-    """Why, for the audit log."""
+    """The reason, for the audit log."""
 
 
 class NewCompletion(Document):
@@ -75,24 +77,24 @@ class ResumeDocument(BaseModel):
     """The state of the resume lease of a request."""
 
     request_id: str
-    by: str | None = Field(description="Who holds it, or held it last.")
+    by: str | None = Field(description="The current or last holder.")
     attempt: int = Field(description="How many times it was claimed.")
     taken_at: Moment | None
     leased_until: Moment | None = Field(description="Null if no one holds it.")
     lost_by: str | None = Field(
-        description="Whose lease expired last, without a completion: it may have run something."
+        description="The last holder whose lease expired without completion; its process may have run something."
     )
     lost_at: Moment | None
     completed_at: Moment | None
 
 
 class TakenDocument(ResumeDocument):
-    token: str = Field(description="Shown once; the other calls need it.")
+    token: str = Field(description="Shown once; you need it for the other calls.")
     state: str | None = Field(
         description="The `resume_state` of the request; null if it has none."
     )
     result: ReportDocument | None = Field(
-        description="What was reported for the call already, by an earlier attempt."
+        description="The result already reported for the call by an earlier attempt."
     )
     request: RequestDocument
 
@@ -113,7 +115,7 @@ def take_resume(
 ) -> TakenDocument:
     """Needs the scope `ask`, and the user whose key made the request. Only one caller holds the lease at a time, for
     `lease_seconds`. 409 `not_decided` while the request waits, `resume_taken` with `resume` and `Retry-After` while someone
-    holds it, and `already_resumed` after a completion. An `attempt` above 1 says that someone held it before.
+    holds it, and `already_resumed` after a completion. An `attempt` above 1 means that someone held it before.
     Repeating an `Idempotency-Key` returns the same token while that holds the lease.
     """
     lease = timedelta(seconds=sent.lease_seconds)

@@ -59,18 +59,18 @@ class PolicyVersionDocument(BaseModel):
 
 
 class RuleInWords(BaseModel):
-    """What a rule says, in sentences for people."""
+    """A rule in sentences for people."""
 
     name: str
     says: list[str]
 
 
 class PolicyDocument(PolicyVersionDocument):
-    """A version with what it says, as it is written in a file: people, teams and roles by name."""
+    """A version with its content, as in a policy file: people, teams and roles by name."""
 
     policy: JsonDict
     in_words: list[RuleInWords] = Field(
-        description="Its rules in their order, in the words of the pages."
+        description="Its rules in order, in the sentences that the pages show."
     )
 
 
@@ -81,7 +81,7 @@ class PolicyVersions(BaseModel):
 
 
 class NewCall(Document):
-    """A call that an agent might ask about."""
+    """A call that an agent could request."""
 
     model_config = shown_with(
         {"tool_name": "refund", "input": {"amount": 120}, "agent": "billing"}
@@ -93,45 +93,43 @@ class NewCall(Document):
         default_factory=dict, description="The input that would run."
     )
     agent: Short = ""
-    """The agent that would ask."""
+    """The agent that would make the request."""
     kind: Literal["approval", "question", "form", "recovery"] = "approval"
-    """What it would ask for."""
+    """The kind of request."""
     priority: Literal["low", "normal", "high", "critical"] = "normal"
-    """With which priority it would ask."""
-    context: Any = Field(
-        default=None, description="What it would send along for the person who decides."
-    )
+    """The priority of the request."""
+    context: Any = Field(default=None, description="The context that it would send.")
     source: Name = CLIENT
     """`api`, `mcp`, `chat`, `cedar` or `ask-human`."""
     requester: Name | None = None
-    """The username of who asks; left out, your own."""
+    """The username of the requester; by default, yours."""
     at: Moment | None = None
-    """When it is asked; left out, now."""
+    """The time of the request; by default, now."""
     policy: JsonDict | None = None
-    """Another policy than the live one, as in a file."""
+    """A policy to evaluate instead of the live one, as in a file."""
 
 
 class Evaluation(BaseModel):
-    """What the policy says about a call."""
+    """The verdict of the policy on a call."""
 
     then: Then
     rule: str | None = Field(
         description="The rule that matches, or the first that could; null if none does."
     )
     other_rules: list[str] = Field(
-        description="Further rules on whose terms people are asked, because it is not certain which rule matches."
+        description="Other rules whose terms also apply, because it is not certain which rule matches."
     )
     why: str | None = Field(
-        description="Why the rule asks, though it says something else."
+        description="Why the rule asks people although it says otherwise."
     )
     control: str | None = Field(
-        description="`four_eyes` if who runs the agent may not decide."
+        description="`four_eyes` if the requester may not decide."
     )
     terms: JsonDict | None = Field(
-        description="On which terms people are asked; ids of people and groups."
+        description="The terms on which people are asked, with ids of people and groups."
     )
     policy_version: int | None = Field(
-        description="Null for a policy that was sent along, and without one."
+        description="Null for a policy sent with the call, and if there is no policy."
     )
 
 
@@ -183,15 +181,15 @@ def get_policy_version(caller: Caller, number: int) -> PolicyDocument:
 @router.post(
     "/policy/evaluate",
     response=Evaluation,
-    summary="Say what the policy would do",
+    summary="Evaluate the policy for a call",
     openapi_extra=problems(400, 413, 415, 422),
 )
 @operation("read")
 def evaluate_policy(
     caller: Caller, sent: Annotated[NewCall, JsonBody(...)]
 ) -> Evaluation:
-    """Needs the scope `read`, and a user who may administer or read the audit log. Nothing is asked and nothing is stored.
-    The settings of the tool count as they would: they may raise the priority.
+    """Needs the scope `read`, and a user who may administer or read the audit log. Makes no request and stores nothing.
+    The settings of the tool apply: they can raise the priority.
     """
     require_reader(caller.standing)
     person = caller.user if sent.requester is None else _active_person(sent.requester)

@@ -25,19 +25,22 @@ MAX_PAGE = 200
 
 
 class ScopeDocument(BaseModel):
-    """Lets people and the members of teams see, answer or decide the requests that it fits, as far as their roles allow."""
+    """Lets people and the members of teams see, answer or decide the requests that it matches, as far as their roles
+    allow.
+    """
 
-    id: int = Field(description="A scope that gets another match gets another id.")
+    id: int = Field(description="Changing what a scope matches changes its id.")
     name: str
     people: list[str] = Field(description="Usernames.")
     teams: list[str] = Field(description="Names of teams.")
-    may: May = Field(description="Each includes the one before it.")
+    may: May = Field(description="Each value includes the previous one.")
     limit: float | None = Field(
         description="The largest amount that they may decide; null without a limit."
     )
     match: dict[str, Any] = Field(
-        description="Which requests it fits: lists of `tools`, `agents`, `servers`, `kinds`, `priorities`, `sources` and "
-        "`requesters` (numbers of users), and tests of the `input`. What is left out fits any; `{}` fits every request."
+        description="The requests that it matches: lists of `tools`, `agents`, `servers`, `kinds`, `priorities`, "
+        "`sources` and `requesters` (numbers of users), and tests of the `input`. A list that is left out "
+        "matches anything; `{}` matches every request."
     )
     created_at: Moment
 

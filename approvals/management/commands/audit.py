@@ -16,8 +16,8 @@ from approvals.text.numbers import grouped
 
 class Command(RefusingCommand):
     help = gettext_noop(
-        "Check the audit log: compare the columns of every entry with its body, and the body with its digest. Names the"
-        " entries that differ, and ends with code 1 if there are any."
+        "Check the audit log: compare the columns of every entry with its body, and the body with its digest."
+        " Lists the entries that differ, and exits with code 1 if there are any."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

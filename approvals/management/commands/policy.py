@@ -34,8 +34,8 @@ from approvals.text.translation import translated
 
 class Command(RefusingCommand):
     help = gettext_noop(
-        "The policy in files: show the one that is live, check a file without changing anything, compare it with the live"
-        " policy, or apply it."
+        "Manage the policy in files: show the live policy, check a file without changing anything, compare it"
+        " with the live policy, or apply it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -50,10 +50,10 @@ class Command(RefusingCommand):
             help=_("print its rules in sentences, not as JSON"),
         )
         for name, text in (
-            ("check", _("name every fault in a file with its line")),
+            ("check", _("report every error in a file with its line")),
             (
                 "diff",
-                _("show what a file changes; ends with code 1 if it changes anything"),
+                _("show what a file changes; exits with code 1 if it changes anything"),
             ),
             ("apply", _("make a file the live policy")),
         ):
@@ -66,7 +66,7 @@ class Command(RefusingCommand):
                     help=_("the username of the administrator who applies it"),
                 )
                 action.add_argument(
-                    "--reason", required=True, help=_("why, for the record")
+                    "--reason", required=True, help=_("the reason, for the record")
                 )
                 action.add_argument(
                     "--based-on",
@@ -160,7 +160,7 @@ class Command(RefusingCommand):
         live = live_version()
         if not self._changes(document, live):
             # A pipeline applies the same file again and again.
-            self.stdout.write(_("This policy is live already."))
+            self.stdout.write(_("This policy is already live."))
             return
         based_on = options["based_on"] or None
         if options["based_on"] is None and live is not None:
@@ -180,6 +180,6 @@ class Command(RefusingCommand):
         text = (
             _("Version %(number)s is live.")
             if version.live
-            else _("Version %(number)s waits for another administrator.")
+            else _("Version %(number)s is waiting for another administrator.")
         )
         self.stdout.write(text % {"number": version.number})

@@ -88,7 +88,7 @@ class TeamSettings(models.Model):
     )
     #: The iCalendar address of the on-call schedule; empty for none.
     duty_url = models.CharField(
-        _("on-duty calendar"),
+        _("on-call calendar"),
         max_length=500,
         blank=True,
         default="",

@@ -48,7 +48,7 @@ AI_ACT = (
         "14(1)",
         _("People can effectively oversee the system while it is in use."),
         _(
-            "Each request with its input, who decided it, when, and through what; the decision record of each, to print."
+            "Each request with its input, who decided it, when, and how, with a decision record to print."
         ),
         ("request.created", "request.decided", "request.expired"),
         ("approvals:requests", "approvals:insights"),
@@ -59,8 +59,8 @@ AI_ACT = (
             "The oversight is commensurate with the risk and the autonomy of the system."
         ),
         _(
-            "Priorities, rules of the policy, four eyes, approver scopes with amounts, and limits of grants, "
-            "with each change and its author."
+            "Priorities, policy rules, the two-person rule, approver scopes with amounts, and limits of "
+            "grants, with each change and its author."
         ),
         (
             "policy.applied",
@@ -89,15 +89,15 @@ AI_ACT = (
             "People stay aware that they may rely too much on the system (automation bias)."
         ),
         _(
-            "With each approval how many parts were never in view (unseen); sums of decisions faster than reading; "
-            "advice of programs, which is shown after the person's own look."
+            "For each approval, how many parts were never in view (unseen); totals of decisions faster than "
+            "reading; advice from programs, which people see only after looking themselves."
         ),
         ("request.decided", "request.advised"),
         ("approvals:insights",),
     ),
     DutyEvidence(
         "14(4)(c)",
-        _("People can interpret what the system puts out."),
+        _("People can interpret the output of the system."),
         _(
             "What was shown: input, message and conversation of each request, with the digest that the decision names."
         ),
@@ -107,7 +107,7 @@ AI_ACT = (
     DutyEvidence(
         "14(4)(d)",
         _(
-            "People can decide not to use the system, or disregard, override or reverse what it puts out."
+            "People can decide not to use the system, or disregard, override or reverse its output."
         ),
         _(
             "Rejections, changed inputs before and after, and cancelled requests, with the person and the reason."
@@ -130,8 +130,8 @@ AI_ACT = (
             "Two people verify certain identifications separately (Annex III, point 1(a))."
         ),
         _(
-            "Rules that ask several people, with each vote and who gave it; four eyes, where the person who runs the "
-            "agent cannot decide."
+            "Rules that ask several people, with each vote and its voter; the two-person rule, under which "
+            "the requester cannot decide."
         ),
         ("policy.applied", "request.voted", "tool.changed", "request.decided"),
         ("approvals:policy", "approvals:tools"),
@@ -151,7 +151,9 @@ SOC_2 = (
     DutyEvidence(
         "CC6.1",
         _("Logical access is restricted to authorized users."),
-        _("Log-ins and failed ones, API keys with their scopes, and their end."),
+        _(
+            "Log-ins and failed log-ins; API keys with their scopes, and when they ended."
+        ),
         (
             "login.succeeded",
             "login.failed",
@@ -176,7 +178,8 @@ SOC_2 = (
         "CC6.3",
         _("Access follows roles, least privilege and segregation of duties."),
         _(
-            "Roles, teams and approver scopes with each change; no key decides what a key of the same user asked."
+            "Roles, teams and approver scopes with each change; no key can decide a request made with a key "
+            "of the same user."
         ),
         (
             *(
@@ -212,7 +215,7 @@ SOC_2 = (
         "C1.1",
         _("Confidential information is identified and protected."),
         _(
-            "Hidden values, and each time that someone showed one; the value itself is not in that entry."
+            "Hidden values, and each time that someone revealed one; the entry does not contain the value itself."
         ),
         ("request.secret_shown",),
     ),

@@ -54,7 +54,7 @@ class GrantForm(forms.Form):
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
     )
-    uses = WholeNumberField(label=gettext_lazy("Uses at most"), required=False)
+    uses = WholeNumberField(label=gettext_lazy("Maximum uses"), required=False)
     reason = forms.CharField(
         label=gettext_lazy("Reason, for the record (optional)"),
         required=False,
@@ -131,7 +131,7 @@ class GrantForm(forms.Form):
         """Offer the possible ends, in time and number."""
         at_most = _("At most %(limit)s.")
         lengths = {value: capfirst(label) for value, label in self._lengths().items()}
-        self.fields["lasts"] = _radio(_("Until when"), lengths)
+        self.fields["lasts"] = _radio(_("Duration"), lengths)
         longest = translated(grants.length(self.longest))
         self.fields["lasts"].help_text = at_most % {"limit": longest}
         self._name_zone()
@@ -153,10 +153,10 @@ class GrantForm(forms.Form):
         }
         lengths = fitting or {str(seconds): translated(grants.length(self.longest))}
         if self._midnight() - self.now <= self.longest:
-            lengths[TODAY] = _("the end of today")
-        lengths[TIME] = _("a time")
+            lengths[TODAY] = _("until the end of today")
+        lengths[TIME] = _("until…")
         if self.case.limits.seconds is None:
-            lengths[USES] = _("all uses are used up")
+            lengths[USES] = _("after the maximum uses")
         return lengths
 
     def _midnight(self) -> datetime:
@@ -180,7 +180,7 @@ class GrantForm(forms.Form):
             else:
                 words = {"choice": name_of_it, "problem": translated(problem)}
                 self.not_offered.append(
-                    _("“%(choice)s” is not offered: it %(problem)s.") % words
+                    _("“%(choice)s” is not available: it %(problem)s.") % words
                 )
         return _radio(heading, offered)
 

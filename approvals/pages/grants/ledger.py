@@ -118,7 +118,8 @@ def revoke(request: SignedIn, pk: UUID) -> HttpResponse:
         via=Door.DASHBOARD,
     )
     messages.success(
-        request, _("The grant is revoked. Its calls wait for a person again.")
+        request,
+        _("The grant is revoked. The calls that it covered need a person again."),
     )
     return redirect(sent_address(request, "next") or "approvals:grants")
 
@@ -139,6 +140,9 @@ def switch(request: SignedIn) -> HttpResponse:
         messages.info(request, str(refusal))
     else:
         messages.success(
-            request, _("Every call asks again.") if on else _("Grants are used again.")
+            request,
+            _("People are now asked about every call.")
+            if on
+            else _("Grants apply again."),
         )
     return redirect("approvals:grants")

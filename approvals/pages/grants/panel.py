@@ -119,7 +119,7 @@ def sent_terms(
             f"{SENT}.{name}": " ".join(map(str, texts))
             for name, texts in granting.form.errors.items()
         }
-        raise Invalid(_("The grant is not possible."), errors)
+        raise Invalid(_("The grant is invalid."), errors)
     return granting.form.terms
 
 
@@ -127,7 +127,7 @@ def _sentence(
     request: ApprovalRequest, terms: GrantTerms, key_fields: Sequence[str]
 ) -> str:
     return _(
-        "Calls of %(tool)s with %(what)s run without asking for %(whom)s, %(limits)s."
+        "For %(whom)s, calls of %(tool)s with %(what)s run without asking, %(limits)s."
     ) % {
         "tool": visible(request.tool_name),
         "what": wording.what_of(request, terms.width, key_fields),

@@ -24,7 +24,9 @@ def advice_for(tool: Measure) -> str:
     elif verdicts >= ENOUGH and tool.edited * 10 >= verdicts * 3:
         advice = _("Often changed: give the agent better instructions.")
     elif tool.hasty_rate is not None and tool.hasty_rate >= 50:
-        advice = _("Often decided faster than it can be read: choose its key fields.")
+        advice = _(
+            "Often decided faster than it can be read: choose key fields for it."
+        )
     elif verdicts >= 2 * ENOUGH and tool.approved == verdicts:
         advice = _("Always approved unchanged: consider a rule instead of asking.")
     elif tool.decided >= ENOUGH and tool.median is not None and tool.median > HOUR:

@@ -308,8 +308,8 @@ def _compile(text: str) -> _Compiled:
         text = gettext_noop("line %(line)s, column %(column)s: %(message)s")
         if _MIXED.search(message):
             text = gettext_noop(
-                "line %(line)s, column %(column)s: %(message)s. Write both numbers with a point, as in 1.0, or neither; "
-                "double(…) makes the one of the other"
+                "line %(line)s, column %(column)s: %(message)s. Write both numbers with a decimal point, as "
+                "in 1.0, or neither; double(…) converts a whole number"
             )
         raise InvalidExpression(
             text,

@@ -38,7 +38,7 @@ def why_not(viewer: Standing, request: ApprovalRequest) -> str:
         and permissions.is_interested(viewer, request)
     ):
         return _(
-            "This tool needs four eyes: someone other than the person who runs the agent has to decide."
+            "The two-person rule applies to this tool: someone other than the requester must decide."
         )
     if not viewer.is_limited or not permissions.decides_some(viewer):
         return _("You can see this request, but you cannot decide it.")
@@ -70,7 +70,7 @@ def why_not(viewer: Standing, request: ApprovalRequest) -> str:
         why_unfit(scope.name, match_from(scope.match), facts) for scope in own[:NAMED]
     ]
     text = _(
-        "You can see this request, but you cannot decide it: no approver scope of yours fits it."
+        "You can see this request, but you cannot decide it: none of your approver scopes matches it."
     )
     return " ".join([text, *filter(None, reasons)])
 
@@ -101,7 +101,7 @@ def edit_words(viewer: Standing, request: ApprovalRequest, change: ChangedInput)
         term.may == May.DECIDE and term.scope in change.scopes for term in terms
     ):
         return _(
-            "You cannot approve these changes: no approver scope of yours fits the changed input."
+            "You cannot approve these changes: none of your approver scopes matches the changed input."
         )
     limits = [
         term.limit
@@ -122,7 +122,7 @@ def why_unfit(name: str, match: Match, facts: Facts) -> str:
     unfit = [reason for reason in match.reasons(facts) if not reason.fits]
     if not unfit:
         return ""
-    return _("“%(name)s” does not fit: %(reasons)s.") % {
+    return _("“%(name)s” does not match: %(reasons)s.") % {
         "name": visible(name),
         "reasons": "; ".join(map(_part, unfit)),
     }
@@ -131,7 +131,7 @@ def why_unfit(name: str, match: Match, facts: Facts) -> str:
 def _part(reason: MatchReason) -> str:
     if reason.about == "requesters":
         # Ids mean nothing to people.
-        return _("someone else has requested it")
+        return _("it was requested by someone else")
     labels = {
         "tools": _("tool"),
         "agents": _("agent"),

@@ -20,7 +20,7 @@ Chunk = JsonDict
 
 HEADERS = {**sse.HEADERS, "x-vercel-ai-ui-message-stream": "v1"}
 DONE = b"data: [DONE]\n\n"
-BEGUN_AGAIN = "The answer was begun again on the server. Reload the chat to see it."
+BEGUN_AGAIN = "The answer was restarted on the server. Reload the chat to see it."
 
 
 def frames(chunks: Iterable[Chunk]) -> bytes:

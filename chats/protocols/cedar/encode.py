@@ -27,7 +27,7 @@ DONE = b"event: done\ndata:\n\n"
 MAX_TIMEOUT_MS = 2**31 - 1
 BREAK = "\n\n"
 STOPPED = "This was stopped."
-BEGUN_AGAIN = "The answer was begun again on the server. It follows anew."
+BEGUN_AGAIN = "The answer was restarted on the server. The new answer follows."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

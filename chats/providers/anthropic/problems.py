@@ -44,17 +44,17 @@ def _problems_of_thinking(agent: Agent, model: str, takes: Takes) -> Iterator[st
         yield message % {"model": model}
     if agent.temperature is not None and agent.thinking:
         yield _(
-            "A model that thinks does not accept a temperature. Remove temperature or thinking."
+            "A model does not accept a temperature while thinking is on. Remove temperature or thinking."
         )
     if agent.thinking and not takes.thinks:
         message = _(
-            "%(model)s does not think. Remove thinking, or choose another model."
+            "%(model)s does not support thinking. Remove thinking, or choose another model."
         )
         yield message % {"model": model}
     if agent.effort and agent.effort not in takes.efforts:
         known = ", ".join(takes.efforts) or _("none")
         message = _(
-            "%(model)s does not take the effort %(effort)r. It takes: %(known)s."
+            "%(model)s does not support the effort %(effort)r. It supports: %(known)s."
         )
         yield message % {"model": model, "effort": agent.effort, "known": known}
 
@@ -79,12 +79,12 @@ def _problems_of_output(agent: Agent, model: str, takes: Takes) -> Iterator[str]
         return
     if not takes.structured:
         message = _(
-            "%(model)s does not take an output type. Remove output, or choose another model."
+            "%(model)s does not support an output type. Remove output, or choose another model."
         )
         yield message % {"model": model}
     if _refers_to_itself(agent.output.model_json_schema()):
         yield _(
-            "The output type contains itself, which Claude does not take. Give it a fixed depth."
+            "The output type contains itself, which Claude does not support. Give it a fixed depth."
         )
 
 
@@ -98,7 +98,7 @@ def _problems_of_server_tools(agent: Agent, model: str, takes: Takes) -> Iterato
     typed = agent.tool_search or any(tool.kind for tool in agent.tools)
     if typed and not takes.typed_tools:
         message = _(
-            "%(model)s has no tool search, and does not know bash, the text editor and the memory. Choose another model."
+            "%(model)s does not support tool search, bash, the text editor and the memory. Choose another model."
         )
         yield message % {"model": model}
 
@@ -106,7 +106,7 @@ def _problems_of_server_tools(agent: Agent, model: str, takes: Takes) -> Iterato
 def _problems_of_fallbacks(agent: Agent, model: str) -> Iterator[str]:
     if model in agent.fallbacks:
         message = _(
-            "fallbacks names %(model)s, which is asked first. Remove it from fallbacks."
+            "fallbacks names %(model)s, which is the agent's main model. Remove it from fallbacks."
         )
         yield message % {"model": model}
     if agent.fallbacks == "default":
@@ -119,7 +119,7 @@ def _problems_of_fallbacks(agent: Agent, model: str) -> Iterator[str]:
 
 def _problems_of_tool(tool: Tool) -> Iterator[str]:
     if not TOOL_NAME.fullmatch(tool.name):
-        yield _("Claude takes names of 1 to 128 letters, digits, _ and - only.")
+        yield _("Claude accepts only names of 1 to 128 letters, digits, _ and -.")
     schema = tool.input_schema
     if schema.keys() & {"oneOf", "allOf", "anyOf"}:
         yield _(
@@ -130,7 +130,7 @@ def _problems_of_tool(tool: Tool) -> Iterator[str]:
     for name in schema.get("properties", {}):
         if not PROPERTY.fullmatch(name):
             yield _(
-                "Claude takes field names of 1 to 64 letters, digits, _, . and - only, so not %(name)r."
+                "Claude accepts only field names of 1 to 64 letters, digits, _, . and -, so not %(name)r."
             ) % {"name": name}
     try:
         Draft202012Validator.check_schema(schema)

@@ -221,7 +221,7 @@ def _code(error: Exception) -> Any:
 def _refused(message: str) -> str:
     if not message:
         return _(
-            "The model's server did not accept the request, and did not say why. Check OPENAI_BASE_URL."
+            "The model's server did not accept the request and gave no reason. Check OPENAI_BASE_URL."
         )
     return _("The model's server did not accept the request: %(said)s") % {
         "said": message

@@ -32,7 +32,7 @@ def problems_of(agent: Agent) -> Iterator[str]:
     if agent.server_tools:
         names = ", ".join(tool.name for tool in agent.server_tools)
         message = _(
-            "Only Claude has the server tools %(tools)s. Remove them, or give the agent tools of its own."
+            "Only Claude has the server tools %(tools)s. Remove them, or give the agent its own tools."
         )
         yield message % {"tools": names}
     if ignored := [
@@ -40,7 +40,7 @@ def problems_of(agent: Agent) -> Iterator[str]:
         for name in ("mcp_servers", "fallbacks", "files", "extra")
         if getattr(agent, name)
     ]:
-        yield _("Only Claude takes %(fields)s. Remove them from the agent.") % {
+        yield _("Only Claude supports %(fields)s. Remove them from the agent.") % {
             "fields": ", ".join(ignored)
         }
     if (

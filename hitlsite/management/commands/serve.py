@@ -49,7 +49,7 @@ class Command(RefusingCommand):
         if settings.DEBUG and not is_loopback(host):
             raise CommandError(
                 _(
-                    "With DEBUG=1 only this machine can be served, and %(host)s is not this machine. "
+                    "With DEBUG=1, Pausepoint can only serve this machine, and %(host)s is not this machine. "
                     "Unset DEBUG, or leave out --host."
                 )
                 % {"host": host}

@@ -19,7 +19,7 @@ from tests.support.people import alice, bob, carol, mallory
 
 pytestmark = pytest.mark.django_db
 
-LOOKALIKE = "This looks like the name of someone else. Choose another one."
+LOOKALIKE = "This looks like someone else's name. Choose another one."
 RESERVED = "This name is reserved. Choose another one."
 CHARACTERS = "Use only letters, digits, spaces, and these characters: . , ' -"
 #: Names that Mallory may not take while Bob, shown as Bob Miller, exists.

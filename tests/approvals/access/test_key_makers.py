@@ -158,7 +158,7 @@ def test_to_confirm_ones_own_calls_is_not_for_who_made_the_key():
 def test_the_reason_is_said_and_nobody_stands_in_for_who_made_the_key(ann):
     store_tool_settings("refund", {"control": "four_eyes"}, by=ann)
     request = request_of(ann, alice())
-    assert why_not(standing_of(again(ann)), request).startswith("This tool needs four eyes")
+    assert why_not(standing_of(again(ann)), request).startswith("The two-person rule applies to this tool")
     delegate = bob()
     away(ann, delegate)
     assert seats(standing_of(again(delegate)), request) == (delegate.pk,)

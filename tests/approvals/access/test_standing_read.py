@@ -108,7 +108,7 @@ def test_who_acts_under_a_lock_has_the_standing_of_that_moment(actor, columns):
     ],
 )
 def test_who_acts_through_what_has_ended_is_not_logged_in(actor: Actor, columns: dict[str, Any]):
-    with pytest.raises(NotAuthenticated, match="Your log-in or key has ended meanwhile"):
+    with pytest.raises(NotAuthenticated, match="Your session or key has ended"):
         standing_under_lock(row(**columns), actor, NOW)
 
 

@@ -36,7 +36,7 @@ def test_requester_assignee_and_deciders_comment_auditors_read_and_others_see_no
     request = make_request(owner, Kind.QUESTION, assigned_to=assignee)
     for person in (owner, by, assignee):
         say(request, person, f"I am {person.username}.")
-    with pytest.raises(NotAllowed, match="can read these comments"):
+    with pytest.raises(NotAllowed, match="can read these notes"):
         say(request, auditor := carol(), "Me too.")
     with pytest.raises(NotFound):
         say(request, stranger := mallory(), "Me too.")

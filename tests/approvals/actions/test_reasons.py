@@ -25,7 +25,7 @@ def root():
     return User.objects.create_superuser("root")
 
 
-WORDS = "A rejection of “refund” needs a message to the agent. Write why you reject it."
+WORDS = "A rejection of “refund” needs a message to the agent. Explain why you reject it."
 
 
 @pytest.fixture(autouse=True)

@@ -69,7 +69,7 @@ def test_new_endpoint_shows_its_secret_once(root):
     [
         ({"url": "http://app.example.org/"}, "must start with https://"),
         ({"url": "https://127.0.0.1/"}, "which is in a private network"),
-        ({"url": "https://169.254.169.254/"}, "which is never called"),
+        ({"url": "https://169.254.169.254/"}, "which Pausepoint never calls"),
         ({"url": "javascript:alert(1)"}, "must be a URL such as"),
         ({"events": []}, "This field is required"),
         ({"events": ["request.made_up"]}, "is not one of the available choices"),

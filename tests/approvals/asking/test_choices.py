@@ -67,7 +67,7 @@ def test_an_answer_of_a_program_gets_the_shape_of_choices(fields, sent, answer):
         ({}, {"selectedIndex": True}, {"answer.selectedIndex": "is not one of the options"}),
         ({}, {"selectedIndex": 3}, {"answer.selectedIndex": "is not one of the options"}),
         ({}, {"selected": ["S"], "extra": 1}, {"answer.extra": "is not allowed here"}),
-        ({}, S | {"fieldName": "colour"}, {"answer.fieldName": "is not “size”, which was asked about"}),
+        ({}, S | {"fieldName": "colour"}, {"answer.fieldName": "is not “size”, the subject of the request"}),
         ({"allow_text": True}, " ", {"answer": "is empty"}),
     ],
 )

@@ -122,7 +122,7 @@ def test_the_audit_log_names_the_file_with_its_digest():
     "sent", ["R-2291.pdf", "", 3, None, [], {}, {"name": "a.pdf"}, {"id": "1", "name": "a", "url": "/"}]
 )
 def test_anything_but_a_file_is_refused_in_words(sent):
-    words = "is not a file: choose one on the page of the request, or send its `name`, and its `content` in base64"
+    words = "is not a file: choose one on the request page, or send its `name` and its `content` in base64"
     assert errors(ask(), {"invoice": sent}) == {"answer.invoice": words}
     assert Decision.objects.count() == 0
 

@@ -63,5 +63,5 @@ def test_a_report_names_the_input_alone_and_is_compared_with_what_was_approved()
     decide(bob(), Verdict.APPROVE)
     report = {"request_id": str(only().pk), "input": REFUND["input"], "output": "done"}
     other = agent.call("report_result", report | {"input": {"amount": 1}})
-    assert "not the approved input" in other.refusal
+    assert "differs from the approved input" in other.refusal
     assert agent.call("report_result", report).result.get("isError") is not True

@@ -52,8 +52,8 @@ def test_a_page_names_every_file_with_its_type_and_shows_small_pictures():
     figure = parse(html).find("figure", class_="attachments")[0]
     lines = [line.words for line in figure.find("p") if line.find("a")]
     assert lines == [
-        "photo.png PNG picture, 70 bytes",
-        "bomb.png PNG picture, 33 bytes",
+        "photo.png PNG image, 70 bytes",
+        "bomb.png PNG image, 33 bytes",
         "a.pdf PDF, 49 bytes",
         "note.txt Text, 26 bytes",
         "payouts.csv CSV table, 32 bytes",
@@ -168,8 +168,8 @@ def test_a_bulk_page_names_the_files_of_each_request_and_those_that_were_opened_
     order = {"pick": [f"{each['id']}:{each['input_digest']}" for each in (document, other)], "verdict": "approve"}
     (files,) = parse(client.post("/requests/bulk/", order).content.decode()).find("ul", class_="bulk-files")
     assert [item.words for item in files.find("li")][:3] == [
-        f"photo.png PNG picture, {len(PNG)} bytes · not opened",
-        "bomb.png PNG picture, 33 bytes · not opened",
+        f"photo.png PNG image, {len(PNG)} bytes · not opened",
+        "bomb.png PNG image, 33 bytes · not opened",
         f"a.pdf PDF, {len(PDF)} bytes · not opened",
     ]
     opened = [link.attributes["data-opens"] for link in files.find("a")]

@@ -197,9 +197,9 @@ def test_a_storage_that_fails_makes_no_request_and_is_said(folder, caplog, monke
         (b"caf\xe9", "latin.txt", None),
         (b"plain\x00text", "nul.txt", None),
         (b"\x1b[2J", "escape.txt", None),
-        (b"\x89PNG\r\n\x1a\n", "broken.png", "is a broken picture: its width and height cannot be read"),
-        (giant_png(0, 10), "flat.png", "is a broken picture: its width and height cannot be read"),
-        (b"\xff\xd8\xff" + b"\xff" * 50_000, "loop.jpg", "is a broken picture: its width and height cannot be read"),
+        (b"\x89PNG\r\n\x1a\n", "broken.png", "is a broken image: its width and height cannot be read"),
+        (giant_png(0, 10), "flat.png", "is a broken image: its width and height cannot be read"),
+        (b"\xff\xd8\xff" + b"\xff" * 50_000, "loop.jpg", "is a broken image: its width and height cannot be read"),
     ],
 )
 def test_other_files_are_refused(content, name, problem):

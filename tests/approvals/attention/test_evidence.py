@@ -27,7 +27,7 @@ def test_the_page_lists_each_duty_with_what_is_kept():
     numbers = [cell.words for cell in page.find("th", scope="row")]
     assert numbers == [item.number for item in (*AI_ACT, *SOC_2)]
     (note,) = page.find("p", class_="note")
-    assert "no promise of compliance" in note.words
+    assert "not legal advice or a promise of compliance" in note.words
 
 
 def test_every_link_leads_somewhere():

@@ -218,7 +218,7 @@ def test_who_runs_the_agent_is_told_once(settings, django_capture_on_commit_call
     (message,) = mail.outbox
     assert message.extra_headers == mailing.AUTOMATIC
     assert message.to == ["alice@example.com"]
-    assert "more than 3 similar requests of your agent support are waiting for a person." in message.body
+    assert "more than 3 similar requests from your agent support are waiting for a person." in message.body
     (entry,) = AuditEntry.objects.filter(event="agent.flooded")
     assert (entry.agent, entry.tool_name, entry.data) == (
         "support",

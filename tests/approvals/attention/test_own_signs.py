@@ -54,7 +54,7 @@ def test_the_page_shows_a_person_their_own_figures():
         "Approved with parts unopened": "3 of 3 (100%)",
         "Longest series of these": "3",
     }
-    assert "You have decided nothing on these pages yet." in browser(owner).get(PAGE).text
+    assert "You have not decided anything on these pages yet." in browser(owner).get(PAGE).text
 
 
 def test_the_line_says_nothing_until_there_is_something_to_say():
@@ -74,7 +74,7 @@ def test_the_line_names_a_series_without_a_look():
     owner, decider = alice(), bob()
     for _ in range(5):
         decide(make_request(owner), decider, Verdict.APPROVE, unseen=LEFT)
-    assert line(decider) == "You approved 5 requests in a row without opening what was folded. How you decide"
+    assert line(decider) == "You approved 5 requests in a row without opening their folded parts. How you decide"
 
 
 def test_a_daily_budget_is_shown_and_blocks_nothing():

@@ -55,13 +55,16 @@ def test_every_form_of_a_card_sends_the_digest(refund):
 
 def test_form_without_a_digest_is_refused(refund):
     words = refused(refund, bob(), {"verdict": "approve", "digest": ""}, 422)
-    assert words.startswith("This form does not say what it showed, so nothing was decided. Reload the page")
+    assert words.startswith("This form is incomplete, so nothing was decided. Reload the page")
     assert stored(refund).status == "pending"
 
 
 def test_form_with_another_digest_is_refused(refund):
     words = refused(refund, bob(), {"verdict": "approve", "digest": OTHER}, 409)
-    assert words == "This request is not what your page showed, so nothing was decided. Read it again, then decide."
+    assert (
+        words
+        == "This request has changed since you loaded the page, so nothing was decided. Read it again, then decide."
+    )
     assert stored(refund).status == "pending"
 
 

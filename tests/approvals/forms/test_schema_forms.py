@@ -197,7 +197,7 @@ def test_all_errors_are_shown_together_by_field():
     errors = refused(form(), data)
     assert {name: words.partition(":")[0] for name, words in errors.items()} == {
         "answer.name": "is missing",
-        "answer.mail": "must be an e-mail address",
+        "answer.mail": "must be an email address",
         "answer.day": "must be a date, such as 2026-12-24",
         "answer.seats": "must be at most 9",
         "answer.class": "is not one of the options",

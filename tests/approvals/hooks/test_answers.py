@@ -317,7 +317,7 @@ def test_at_a_deadline_that_stops_the_run_only_claude_code_is_told_to_stop_besid
     agent.post(address + NOW, BASH)
     ApprovalRequest.objects.update(deadline_at=PAST)
     expire_due_requests()
-    words = "No one decided in time, and the policy stops the run then. Do nothing more."
+    words = "No one decided in time, so the policy stops the run. Do nothing more."
     body = agent.post(address + NOW, BASH).body
     stops = {"continue": False, "stopReason": words} if address == CLAUDE_CODE else {}
     refusal = {"permissionDecision": "deny", "permissionDecisionReason": words}

@@ -27,8 +27,8 @@ def test_a_prompt_is_kept_back_while_the_last_call_of_its_session_waits():
     assert reply.status == 200
     assert reply.body == {
         "decision": "block",
-        "reason": f"A call of this session still waits for a decision: {only().public_url} So this prompt was not sent: the "
-        "call would be lost. Resume the session once it is decided, or cancel it.",
+        "reason": f"A call of this session is still waiting for a decision: {only().public_url} So this prompt was not sent, "
+        "because the call would be lost. Resume the session after the decision, or cancel the request.",
         "hookSpecificOutput": {"hookEventName": "UserPromptSubmit"},
     }
 

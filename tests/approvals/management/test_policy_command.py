@@ -65,9 +65,9 @@ def test_it_is_shown_in_sentences():
         "   Only if: input.amount < 5",
         "2. Rest",
         "   Asks people about all requests.",
-        "   The person who runs the agent may not decide.",
+        "   The requester may not decide.",
         "   One rejection ends it.",
-        "Where no rule fits, people are asked, and never the person who runs the agent.",
+        "If no rule matches, people are asked, but never the requester.",
     ]
 
 
@@ -102,4 +102,4 @@ def test_who_may_not_and_what_is_outdated_is_refused(file):
 def test_a_version_that_needs_a_second_person_says_so(file):
     administrator("eve")
     file.write_text(json.dumps({"rules": [{"name": "Small", "then": "allow"}]}))
-    assert apply(file) == "Version 1 waits for another administrator.\n"
+    assert apply(file) == "Version 1 is waiting for another administrator.\n"

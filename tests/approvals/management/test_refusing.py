@@ -14,22 +14,22 @@ from hitlsite.health import readiness
 
 pytestmark = pytest.mark.django_db
 REFUSAL = (
-    "The database {name} was made by a commit before 0.1.0, the first version, and cannot be migrated. Nothing was changed. "
-    "Go on using that commit with it, or set DATABASE_URL to a new database and run `manage.py migrate`."
+    "The database {name} was created by a commit before 0.1.0, the first version, and cannot be migrated. Nothing was changed. "
+    "Keep using that commit with it, or set DATABASE_URL to a new database and run `manage.py migrate`."
 )
 
 
 def test_a_database_of_an_earlier_commit_is_refused_with_what_to_do():
     assert (check_first_version(databases=["default"]), refuse_earlier_commit()) == ([], None)
     MigrationRecorder(connection).record_applied(*EARLIER)
-    with pytest.raises(CommandError, match=r"was made by a commit before 0\.1\.0") as refused:
+    with pytest.raises(CommandError, match=r"was created by a commit before 0\.1\.0") as refused:
         call_command("migrate", verbosity=0)
     [error] = check_first_version(databases=["default"])
     words = str(refused.value)
     assert (error.msg, error.id) == (words, "approvals.E004")
-    assert words.partition(" was made ")[2] == REFUSAL.partition(" was made ")[2]
+    assert words.partition(" was created ")[2] == REFUSAL.partition(" was created ")[2]
     assert readiness.find_problems() == [
-        "migrations: the database was made by a commit before 0.1.0; see `manage.py check --database default`"
+        "migrations: the database was created by a commit before 0.1.0; see `manage.py check --database default`"
     ]
 
 

@@ -132,7 +132,7 @@ def test_any_text_is_an_address_or_is_refused(url):
         ("https://exa%6dple.org/", "has a host that cannot be found"),
         ("https://127.0.0.1/", "points to 127.0.0.1, which is in a private network"),
         ("https://[::1]:8443/", "points to ::1, which is in a private network"),
-        ("https://169.254.169.254/latest/meta-data/", "which is never called"),
+        ("https://169.254.169.254/latest/meta-data/", "which Pausepoint never calls"),
     ],
 )
 def test_a_bad_address_is_refused_with_a_reason(url, words):

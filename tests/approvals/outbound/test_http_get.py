@@ -41,11 +41,11 @@ def test_the_body_is_returned(head):
     [
         (answer(404), "answered 404"),
         (answer(302, "Location: http://169.254.169.254/"), "answered 302"),
-        (nonsense, "the answer is not HTTP, or incomplete"),
-        (says(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"), "the answer is not HTTP, or incomplete"),
+        (nonsense, "the response is not HTTP, or incomplete"),
+        (says(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"), "the response is not HTTP, or incomplete"),
         (says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhello"), "not HTTP, or incomplete"),
-        (says(b"HTTP/1.1 200 OK\r\n\r\n" + b"a" * 1001), "the answer is longer than 1,000 bytes"),
-        (endless_body, "the answer is longer than 1,000 bytes"),
+        (says(b"HTTP/1.1 200 OK\r\n\r\n" + b"a" * 1001), "the response is longer than 1,000 bytes"),
+        (endless_body, "the response is longer than 1,000 bytes"),
     ],
 )
 def test_any_other_answer_is_refused_in_words(behave, words):
@@ -55,7 +55,7 @@ def test_any_other_answer_is_refused_in_words(behave, words):
 
 @pytest.mark.parametrize("behave", [silent, drip])
 def test_the_total_time_is_limited(behave):
-    with Receiver(lambda got: behave, serves=True) as there, pytest.raises(Undelivered, match="no answer within"):
+    with Receiver(lambda got: behave, serves=True) as there, pytest.raises(Undelivered, match="no response within"):
         get(there.url(), seconds=SOON)
 
 

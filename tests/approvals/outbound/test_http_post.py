@@ -65,12 +65,12 @@ def test_the_body_of_a_response_is_not_read():
 @pytest.mark.parametrize(
     ("behaviour", "seconds", "words"),
     [
-        (receiver.silent, SOON, r"no answer within 0\.5 s"),
-        (receiver.drip, SOON, r"no answer within 0\.5 s"),
-        (receiver.die, PATIENCE, "the connection was closed before an answer arrived"),
-        (lambda handler: None, PATIENCE, "the connection was closed before an answer arrived"),
-        (receiver.nonsense, PATIENCE, "the answer is not HTTP"),
-        (receiver.endless, PATIENCE, "the headers of the answer are longer than 16,384 bytes"),
+        (receiver.silent, SOON, r"no response within 0\.5 s"),
+        (receiver.drip, SOON, r"no response within 0\.5 s"),
+        (receiver.die, PATIENCE, "the connection was closed before a response arrived"),
+        (lambda handler: None, PATIENCE, "the connection was closed before a response arrived"),
+        (receiver.nonsense, PATIENCE, "the response is not HTTP"),
+        (receiver.endless, PATIENCE, "the headers of the response are longer than 16,384 bytes"),
     ],
     ids=["silent", "dripping", "dying", "hanging up", "nonsense", "endless"],
 )
@@ -141,7 +141,7 @@ def test_a_silent_name_server_counts_against_the_total_time(monkeypatch):
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    with pytest.raises(Undelivered, match=r"no answer within 0\.5 s"):
+    with pytest.raises(Undelivered, match=r"no response within 0\.5 s"):
         post("https://app.example.org/", seconds=SOON)
     assert not answered.is_set()
     over.set()

@@ -73,7 +73,7 @@ def test_a_missing_mail_server_is_reported(settings):
     make_request(alice())
     carry()
     row = OutboxEvent.objects.get(channel=Channel.MAIL)
-    assert (row.delivered_at, row.last_error) == (None, "no e-mail can be sent because EMAIL_HOST is not set")
+    assert (row.delivered_at, row.last_error) == (None, "no email can be sent because EMAIL_HOST is not set")
 
 
 def test_a_slack_message_has_links_and_escapes_titles():

@@ -116,7 +116,7 @@ def test_a_calendar_that_cannot_be_read_is_said_and_everyone_is_notified(team):
     assert (entry.data["team"], entry.data["error_text"], entry.data["read_at"]) == ("support", "answered 503", None)
     assert told() == ["bob", "erin"]
     page = browser(User.objects.get(username="adam")).get(f"/settings/teams/{team.pk}/settings/").text
-    assert ("The calendar was not read yet" in page, "answered 503" in page) == (True, True)
+    assert ("The calendar has not been read yet" in page, "answered 503" in page) == (True, True)
 
 
 def test_a_stale_calendar_counts_no_more(team):

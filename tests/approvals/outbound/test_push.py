@@ -234,12 +234,12 @@ def test_without_https_devices_are_off_in_words_and_nothing_is_logged(service, b
     assert (service.got, OutboxEvent.objects.filter(channel=Channel.PUSH).count()) == ([], 0)
     assert [one for one in caplog.records if one.levelname in {"ERROR", "WARNING"}] == []
     refused = Browser(carol(), service.url("/push/2")).subscribe()
-    assert (refused.status_code, "PUBLIC_URL does not begin with https://" in refused.text) == (422, True)
+    assert (refused.status_code, "PUBLIC_URL does not start with https://" in refused.text) == (422, True)
     page = bobs.client.get("/settings/notifications/").text
-    assert ("push-switch" in page, "Devices cannot be notified here" in page) == (False, True)
+    assert ("push-switch" in page, "Devices cannot be notified, because" in page) == (False, True)
     root = Client()
     root.force_login(User.objects.create_superuser("root"))
-    assert "Off: PUBLIC_URL does not begin with https://" in root.get("/settings/system/").text
+    assert "Off: PUBLIC_URL does not start with https://" in root.get("/settings/system/").text
 
 
 @pytest.mark.parametrize("host", ["[2001:db8::1]", "[2001:db8::1]:8443", "push.example.org", "push.example.org:444"])

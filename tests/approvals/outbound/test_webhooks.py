@@ -190,8 +190,8 @@ def test_an_event_that_is_rolled_back_is_not_sent():
     [
         (answer(500), "answered 500"),
         (answer(302, "Location: http://169.254.169.254/"), "answered 302; redirects are not followed"),
-        (die, "the connection was closed before an answer arrived"),
-        (silent, "no answer within 0.2 s"),
+        (die, "the connection was closed before a response arrived"),
+        (silent, "no response within 0.2 s"),
     ],
     ids=["500", "redirect", "dying", "silent"],
 )

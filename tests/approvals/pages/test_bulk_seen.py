@@ -63,7 +63,7 @@ def test_without_a_report_nothing_was_seen_and_the_page_says_so():
     long = make_request(owner, input={"text": "x" * 5_000}, message="All fine.", tool_name="mail")
     short = make_request(owner, input={"amount": 1}, context=CONTEXT, tool_name="refund")
     (note,) = parse(send(client, [long, short]).text).find("p", class_="bulk-unwatched")
-    assert "The audit log will say that you have seen nothing of what you approve here." in note.words
+    assert "The audit log will show everything that you approve here as unseen." in note.words
     assert send(client, [long, short], confirmed="yes").status_code == 200
     assert unseen(long) == {"parts": 2, "values": 1, "characters": len("All fine.")}
     assert unseen(short) == {"parts": 3, "values": 3, "characters": 0}
@@ -88,7 +88,7 @@ def test_a_line_that_was_in_view_says_nothing_about_another():
     warning = parse(refused.text).find("div", class_="refusal")[0]
     assert (refused.status_code, warning.words) == (
         422,
-        "You have not seen all of it: 2 values in 1 request. Look at the rest, or press again to approve it unseen.",
+        "You have not seen everything yet: 2 values in 1 request left. Look at the rest, or press again to approve it unseen.",
     )
     assert [stored(one).status for one in requests] == ["pending"] * 2
     assert send(client, requests, confirmed="yes", viewed=viewed, unread="accepted").status_code == 200
@@ -180,7 +180,7 @@ def test_outliers_are_left_out_stand_first_and_say_why():
     page = parse(send(browser(bob()), requests).text)
     first, *others = page.find("tbody", class_="bulk-line")
     assert first.find("p", class_="bulk-outlier")[0].words == (
-        "amount is 50,000, far from the others, whose middle is 63. Left out until you tick it."
+        "amount is 50,000, far from the others (median %(middle)s)63. Not included until you select it."
     )
     boxes = [line.find("input", type="checkbox")[0] for line in (first, *others)]
     assert ["checked" in box.attributes for box in boxes] == [False, *[True] * 6]

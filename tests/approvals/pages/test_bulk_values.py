@@ -151,7 +151,7 @@ def test_folded_parts_are_mentioned_beside_the_button():
     owner = alice()
     page = reviewed([make_request(owner, tool_name="refund", input={"note": letter * 5_000}) for letter in "xy"])
     (note,) = page.find("p", class_="note")
-    assert note.words == "Some of what you approve is folded here: 1,998 characters."
+    assert note.words == "Parts of these requests are folded: 1,998 characters."
 
 
 @pytest.mark.django_db

@@ -106,7 +106,7 @@ def test_readers_cannot_cancel_requests_of_others(refund):
     answer = browser(carol()).post(at(refund, "cancel"), headers=HTMX)
     assert answer.status_code == 403
     (words,) = parse(answer.text).find("div", class_="refusal")
-    assert words.words == "Only the owner and people who can decide can cancel this request."
+    assert words.words == "Only the requester and people who can decide can cancel this request."
 
 
 def test_invalid_edit_is_kept_in_the_form(refund):

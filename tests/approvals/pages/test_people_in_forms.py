@@ -56,7 +56,7 @@ def test_a_name_of_no_active_person_is_refused_from_every_client():
     for name in ("gone", "nobody"):
         page = answered(asked, approver, name)
         (error,) = [each.words for each in parse(page.text).find("p", **{"class": "field-error"})]
-        assert (page.status_code, error) == (422, "This must be the username of an active person of this desk.")
+        assert (page.status_code, error) == (422, "This must be the username of an active person.")
     reply = Machine(approver, ("decide",)).post(
         f"/requests/{asked.pk}/decision", {"verdict": "respond", "answer": {"owner": "gone"}}
     )

@@ -35,7 +35,7 @@ def test_what_is_no_pointer_is_refused(pointer):
         ([], {"": "must be a JSON object"}),
         ({"tool": ["x"]}, {"tool": "is not known"}),
         ({"tools": "x"}, {"tools": "must be a list"}),
-        ({"tools": []}, {"tools": "is an empty list, which nothing fits; leave it out to fit anything"}),
+        ({"tools": []}, {"tools": "is an empty list, which matches nothing; leave it out to match anything"}),
         ({"tools": ["x"] * (MAX_NAMES + 1)}, {"tools": "has more than 100 items"}),
         ({"tools": ["x" * (MAX_NAME + 1)]}, {"tools.0": "must be text of 1 to 200 characters"}),
         ({"tools": ["x", ""]}, {"tools.1": "must be text of 1 to 200 characters"}),

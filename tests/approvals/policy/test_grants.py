@@ -127,9 +127,11 @@ def test_the_settings_of_a_tool_do_not_allow_more_than_any_grant_may_have(terms,
     assert problems_of(terms, case(limits=limits)) == expected
 
 
-RUNS = "must be this exact input: the tool runs what it is told. An administrator can allow more in its settings"
-FILES = "must be this exact input: the request has files, which belong to what is approved"
-WIDER = "is wider than the settings of the tool allow"
+RUNS = (
+    "must be this exact input: the tool runs commands or changes files. An administrator can allow more in its settings"
+)
+FILES = "must be this exact input: the request has files, which are part of the approval"
+WIDER = "is broader than the settings of the tool allow"
 
 
 @pytest.mark.parametrize(
@@ -185,18 +187,16 @@ def test_every_problem_is_named_at_once():
 
 BARS = {
     Bar.KIND: "is only possible for approvals: a question, form or recovery needs a person",
-    Bar.CRITICAL: "is not possible for a critical request, which a person decides each time",
+    Bar.CRITICAL: "is not possible for a critical request, which needs a person each time",
     Bar.NO_TOOL: "is not possible for a request without a tool",
-    Bar.DENIED: "is not possible: the rule “Refunds” of the policy denies such calls",
-    Bar.ALLOWED: "is not needed: the rule “Refunds” of the policy allows such calls",
-    Bar.FILES: "is not possible: the rule “Refunds” of the policy asks people about each call with files",
-    Bar.UNCERTAIN: (
-        "is not possible: it is not certain which rule of the policy matches, so people decide each such call"
-    ),
-    Bar.STOPPED: "is not possible: everything is asked at the moment",
-    Bar.PEOPLE: "is not possible: each of these requests needs people who decide it",
-    Bar.FOUR_EYES: "is not possible: such calls need four eyes now, and you run the agent",
-    Bar.NO_RIGHT: "is not possible: you may not decide such calls as they are asked now",
+    Bar.DENIED: "is not possible: the policy rule “Refunds” denies such calls",
+    Bar.ALLOWED: "is not needed: the policy rule “Refunds” allows such calls",
+    Bar.FILES: "is not possible: the policy rule “Refunds” asks people about each call with files",
+    Bar.UNCERTAIN: ("is not possible: it is not certain which policy rule matches, so people decide each such call"),
+    Bar.STOPPED: "is not possible: “Ask about everything” is on",
+    Bar.PEOPLE: "is not possible: people must decide each of these requests",
+    Bar.FOUR_EYES: "is not possible: the two-person rule applies to such calls, and you are the requester",
+    Bar.NO_RIGHT: "is not possible: you may not decide such calls now",
 }
 
 

@@ -207,7 +207,7 @@ def test_reasons_say_for_people_what_fits_and_what_does_not():
     )
     assert [(reason.about, reason.fits, str(reason.sentence)) for reason in match.reasons(REFUND)] == [
         ("tools", False, "“mcp__crm__refund” is not “send_mail”"),
-        ("agents", True, "“Billing agent” fits “bill*”"),
+        ("agents", True, "“Billing agent” matches “bill*”"),
         ("priorities", False, "“high” is not “low”, “normal”"),
         ("/amount", True, "is 99.5"),
         ("/customer/name", False, 'must be one of "Bob", "Eve"'),
@@ -230,7 +230,7 @@ def test_reasons_say_for_people_what_fits_and_what_does_not():
         ({"starts_with": "/srv/"}, 'must be text that starts with "/srv/"'),
         ({"like": "*.pdf"}, 'must be text like "*.pdf"'),
         ({"members": ["a", "b"]}, 'must be an object with no other members than "a", "b"'),
-        ({"type": "amount"}, "must be a number without a minus"),
+        ({"type": "amount"}, "must be a number of at least 0"),
         ({"type": "address", "like": "*@ours.com"}, 'must be one email address; it must be text like "*@ours.com"'),
     ],
 )

@@ -10,7 +10,7 @@ from approvals.policy.words import Names, otherwise_in_words, requests_in_words,
 from tests.approvals.policy.writing import policy
 
 NAMES = Names(people={1: "alice", 2: "bob"}, groups={5: "finance", 6: "security", 9: "the role Approver"})
-MAY_NOT = "The person who runs the agent may not decide."
+MAY_NOT = "The requester may not decide."
 
 #: The words of a match.
 MATCHES = [
@@ -50,7 +50,7 @@ def stages(*groups: dict, **more: bool) -> dict:
 #: The words of a member of `ask`.
 ASKING = [
     ({}, [MAY_NOT]),
-    ({"with_requester": True}, ["The person who runs the agent may decide too, if their role allows it."]),
+    ({"with_requester": True}, ["The requester may decide too, if their role allows it."]),
     ({"stages": [stages({"people": ["bob"]})]}, ["Needs the approval of bob.", MAY_NOT]),
     ({"stages": [stages({})]}, ["Needs the approval of someone who may decide.", MAY_NOT]),
     ({"stages": [stages({"votes": 2})]}, ["Needs the approval of 2 people who may decide.", MAY_NOT]),
@@ -69,8 +69,8 @@ ASKING = [
     ({"veto": True}, [MAY_NOT, "One rejection ends it."]),
     ({"reason": "rejection"}, [MAY_NOT, "A rejection needs a message."]),
     ({"reason": "always"}, [MAY_NOT, "Every decision needs a message."]),
-    ({"typed_name": True}, [MAY_NOT, "The name of the tool has to be typed to approve."]),
-    ({"fresh_sign_in": True}, [MAY_NOT, "Whoever approves needs a fresh log-in."]),
+    ({"typed_name": True}, [MAY_NOT, "To approve, people have to type the name of the tool."]),
+    ({"fresh_sign_in": True}, [MAY_NOT, "Approvers need a fresh log-in."]),
     (
         {"deadline": {"after": 600, "then": "reject"}},
         [MAY_NOT, "Rejected if no one decides within 10 minutes."],
@@ -87,7 +87,7 @@ ASKING = [
         {"reminders": [3600, 7200], "working_hours": True},
         [
             MAY_NOT,
-            "Reminds those who may decide after 1 hour and 2 hours.",
+            "Reminds people who may decide after 1 hour and 2 hours.",
             "Only working hours count for these times.",
         ],
     ),
@@ -153,10 +153,10 @@ def test_several_values_are_joined_and_people_who_were_removed_are_numbers():
 
 
 def test_what_no_rule_speaks_of_is_said():
-    assert otherwise_in_words(policy()) == ["Where no rule fits, people are asked, as without a policy."]
+    assert otherwise_in_words(policy()) == ["If no rule matches, people are asked, as without a policy."]
     assert otherwise_in_words(policy(four_eyes=True, repeat_rejections=True)) == [
-        "Where no rule fits, people are asked, and never the person who runs the agent.",
-        "What a person rejected in the last 7 days is rejected again if it is asked unchanged.",
+        "If no rule matches, people are asked, but never the requester.",
+        "A request that a person rejected in the last 7 days is rejected again if it is repeated unchanged.",
     ]
 
 

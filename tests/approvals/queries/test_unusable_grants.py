@@ -58,7 +58,7 @@ def test_four_eyes_are_said_of_what_people_gave_for_their_own_calls(root):
     store_tool_settings("refund", {"control": Control.FOUR_EYES}, by=root)
     assert (ask(decider).status, why(own)) == (
         "pending",
-        "Not used now: such calls need four eyes, and bob runs the agent.",
+        "Not used now: the two-person rule applies to such calls, and bob is the requester.",
     )
     assert (ask(asker).status, why(other)) == ("approved", "")
 
@@ -72,7 +72,7 @@ def test_settings_of_the_tool_are_said(root):
     store_tool_settings("mail", {"min_priority": Priority.CRITICAL}, by=root)
     assert [ask(asker).status, ask(asker, tool="mail", priority=Priority.CRITICAL).status] == ["pending"] * 2
     assert why(fields) == "Not used now: an administrator has changed the key fields of this tool."
-    assert why(tool) == "Not used now: requests of this tool are critical, so a person decides each one."
+    assert why(tool) == "Not used now: requests of this tool are critical, so each one needs a person."
 
 
 def test_what_has_ended_says_how_it_ended_alone(root):

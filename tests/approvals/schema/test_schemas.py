@@ -322,8 +322,8 @@ def test_look_ahead_at_the_beginning_is_checked(pattern, right, wrong):
 def test_other_look_around_is_accepted_and_the_form_says_that_it_is_not_checked(pattern):
     schema = {"type": "string", "pattern": pattern}
     assert (schema_problem(schema), schema_errors(schema, "anything")) == ("", {})
-    assert "only the program that asked can check" in form_from_schema(schema, "Code").limits
-    assert "only the program" not in form_from_schema({"type": "string", "pattern": DECIMAL}, "Code").limits
+    assert "only the requesting program can check" in form_from_schema(schema, "Code").limits
+    assert "only the requesting program" not in form_from_schema({"type": "string", "pattern": DECIMAL}, "Code").limits
 
 
 @given(st.text("^$(?!=<:ab|[]\\\\)*", max_size=14))

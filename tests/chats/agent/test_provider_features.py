@@ -33,10 +33,13 @@ SERVERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "all tools": ({"tools": []}, "list the names of the tools that may be called"),
     "one text of tools": ({"tools": "list_prices"}, "list the names of the tools that may be called"),
-    "http": ({"url": "http://mcp.mill.example"}, "the url begins with https:// and has no user name"),
-    "a password": ({"url": "https://a:b@mcp.mill.example"}, "the url begins with https:// and has no user name"),
-    "no url": ({"url": "https://[mill"}, "the url begins with https:// and has no user name"),
-    "a name": ({"name": "the mill"}, "the name has 1 to 64 letters, digits, _ and -"),
+    "http": ({"url": "http://mcp.mill.example"}, "the url must start with https:// and must not contain a username"),
+    "a password": (
+        {"url": "https://a:b@mcp.mill.example"},
+        "the url must start with https:// and must not contain a username",
+    ),
+    "no url": ({"url": "https://[mill"}, "the url must start with https:// and must not contain a username"),
+    "a name": ({"name": "the mill"}, "the name must have 1 to 64 letters, digits, _ and -"),
 }
 
 
@@ -69,23 +72,23 @@ def test_a_file_for_the_container_waits_for_the_approval_of_code_execution():
 
 
 AGENTS: dict[str, tuple[dict[str, Any], str]] = {
-    "a search of another kind": ({"tools": [audit], "tool_search": "magic"}, "tool_search is one of bm25, regex"),
+    "a search of another kind": ({"tools": [audit], "tool_search": "magic"}, "tool_search must be one of bm25, regex"),
     "deferred and no search": (
         {"tools": [audit]},
-        "the tool audit is deferred, so set tool_search, or it is never found",
+        "the tool audit is deferred, so set tool_search; otherwise the model cannot find it",
     ),
     "a search and nothing to find": (
         {"tools": [getWeather], "tool_search": "bm25"},
-        "tool_search finds deferred tools, and no tool is deferred",
+        "tool_search finds deferred tools, but no tool is deferred",
     ),
     "a forced deferred tool": (
         {"tools": [audit], "tool_search": "bm25", "tool_choice": "audit"},
         "tool_choice names audit, which is deferred: nothing is loaded that could be forced",
     ),
-    "two servers": ({"mcp_servers": [FREE, FREE]}, "two MCP servers have one name"),
+    "two servers": ({"mcp_servers": [FREE, FREE]}, "two MCP servers have the same name"),
     "a gated server with the name of a tool": (
         {"mcp_servers": [MILL], "server_tools": [], "tools": [MILL.asking]},
-        "two tools have one name",
+        "two tools have the same name",
     ),
     "a file twice": ({"files": [FILE, FILE]}, "a file is listed twice"),
     "a container without code": (
@@ -94,15 +97,15 @@ AGENTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "one word of fallbacks": (
         {"fallbacks": "claude-opus-5-5"},
-        'fallbacks is "default", or a list of other models, each once',
+        'fallbacks must be "default" or a list of other models without duplicates',
     ),
     "itself": (
         {"model": "claude-opus-5-5", "fallbacks": ["claude-opus-5-5"]},
-        'fallbacks is "default", or a list of other models, each once',
+        'fallbacks must be "default" or a list of other models without duplicates',
     ),
-    "an empty name": ({"fallbacks": [""]}, 'fallbacks is "default", or a list of other models, each once'),
-    "no dictionary": ({"extra": ["speed"]}, "extra is a dictionary of arguments of the provider's API"),
-    "no name": ({"extra": {"Speed!": 1}}, "extra: 'Speed!' is no name of an argument"),
+    "an empty name": ({"fallbacks": [""]}, 'fallbacks must be "default" or a list of other models without duplicates'),
+    "no dictionary": ({"extra": ["speed"]}, "extra must be a dictionary of arguments of the provider's API"),
+    "no name": ({"extra": {"Speed!": 1}}, "extra: 'Speed!' is not the name of an argument"),
     "a field of the agent": (
         {"extra": {"max_tokens": 5}},
         "cannot be passed through; set the agent's max_tokens instead",
@@ -116,13 +119,13 @@ AGENTS: dict[str, tuple[dict[str, Any], str]] = {
         {"extra": {"thread": {"type": "create"}}},
         "cannot be passed through, because the provider would keep the conversation, which has to be stored here",
     ),
-    "betas": ({"extra": {"betas": "x"}}, "betas is a list of at most 10 names such as fast-mode-2026-02-01"),
+    "betas": ({"extra": {"betas": "x"}}, "betas must be a list of at most 10 names such as fast-mode-2026-02-01"),
     "a header in a beta": (
         {"extra": {"betas": ["a\nx-api-key: b"]}},
-        "betas is a list of at most 10 names such as fast-mode-2026-02-01",
+        "betas must be a list of at most 10 names such as fast-mode-2026-02-01",
     ),
     "no JSON": ({"extra": {"top_p": float("nan")}}, "NaN and Infinity are not JSON"),
-    "a class": ({"extra": {"top_p": FILE}}, "extra is JSON of at most 10,000 bytes: "),
+    "a class": ({"extra": {"top_p": FILE}}, "extra must be JSON of at most 10,000 bytes: "),
     "too much": ({"extra": {"metadata": {"user_id": "x" * 20_000}}}, "larger than 10,000 bytes"),
 }
 
@@ -138,9 +141,9 @@ def test_an_unknown_or_impossible_combination_is_refused_in_words_when_the_agent
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"file_id": "../etc/passwd"}, "the id begins with file_, as the provider's Files API returns it"),
-        ({"file_id": "file_1", "use": "audio"}, "use is one of document, image, container"),
-        ({"file_id": "file_1", "use": "image", "title": "A cake"}, "only a document has a title"),
+        ({"file_id": "../etc/passwd"}, "the id must start with file_, as returned by the provider's Files API"),
+        ({"file_id": "file_1", "use": "audio"}, "use must be one of document, image, container"),
+        ({"file_id": "file_1", "use": "image", "title": "A cake"}, "only a document can have a title"),
     ],
 )
 def test_an_uploaded_file_that_makes_no_sense_is_refused_in_words(given, words):

@@ -46,7 +46,7 @@ def test_an_invalid_path_is_explained(settings, path, error, words):
 
 def test_two_agents_may_not_share_a_name(settings):
     settings.HITL_AGENTS = [f"{HERE}.first", f"{HERE}.twin"]
-    words = f"{HERE}.twin: another agent is named 'first' too"
+    words = f"{HERE}.twin: another agent is also named 'first'"
     with pytest.raises(TypeError) as refused:
         registry.load(tuple(settings.HITL_AGENTS))
     assert str(refused.value) == words

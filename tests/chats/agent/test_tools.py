@@ -137,7 +137,7 @@ def test_a_tool_without_a_free_thread_is_not_started():
 
 
 def test_an_agent_may_not_have_two_tools_with_one_name():
-    with pytest.raises(ValueError, match="two tools have one name"):
+    with pytest.raises(ValueError, match="two tools have the same name"):
         Agent(name="twins", tools=(book, book))
 
 
@@ -154,7 +154,7 @@ def test_a_function_without_types_cannot_be_a_tool(function):
         (["no.such.module"], "No module named 'no'"),
         (["chats.agent.demo.SCRIPT"], "is not an Agent"),
         (["chats.agent.demo.nobody"], "is not an Agent"),
-        (["chats.agent.demo.support", "chats.agent.demo.support"], "another agent is named 'support' too"),
+        (["chats.agent.demo.support", "chats.agent.demo.support"], "another agent is also named 'support'"),
     ],
 )
 def test_the_check_names_the_agent_that_cannot_be_loaded(settings, paths, words):

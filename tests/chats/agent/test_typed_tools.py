@@ -72,8 +72,8 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (TextEditor, {"command": "view", "path": "a.py", "file_text": "x"}, "the command takes no file_text"),
     (Memory, {"command": "view", "path": ""}, "the command needs path"),
     (Memory, {"command": "view", "path": "/etc/passwd"}, "path: String should match pattern"),
-    (Memory, {"command": "view", "path": "/memories/../etc"}, "a path stays below /memories"),
-    (Memory, {"command": "view", "path": "/memories/%2e%2e/etc"}, "a path stays below /memories"),
+    (Memory, {"command": "view", "path": "/memories/../etc"}, "a path must stay below /memories"),
+    (Memory, {"command": "view", "path": "/memories/%2e%2e/etc"}, "a path must stay below /memories"),
     (
         Memory,
         {"command": "rename", "old_path": "/memories/a", "new_path": "/b"},
@@ -101,13 +101,13 @@ def test_a_function_without_the_right_parameters_is_no_typed_tool():
 
 def test_a_typed_tool_can_be_neither_strict_nor_eager():
     for option in ({"strict": True}, {"eager": True}):
-        with pytest.raises(ValueError, match="tool bash: models know its input by heart"):
+        with pytest.raises(ValueError, match="tool bash: models already know its input"):
             Tool(name="bash", description="", input_model=Bash, kind="bash", **option)
 
 
 def test_a_kind_belongs_to_the_name_that_models_know():
     for kind, name in (("bash", "shell"), ("computer", "computer")):
-        with pytest.raises(ValueError, match=f"make a tool of the kind {kind} with typed_tool"):
+        with pytest.raises(ValueError, match=f"create tools of the kind {kind} with typed_tool"):
             Tool(name=name, description="", input_model=Bash, kind=kind)
 
 

@@ -179,9 +179,9 @@ def test_a_search_beside_a_call_waits_until_a_person_has_decided_about_the_call(
 
 
 UNUSABLE = {
-    "name": ({"name": "mind_reading"}, "the name is one of web_search, web_fetch, code_execution"),
-    "uses": ({"name": "web_search", "max_uses": 0}, "max_uses is at least 1"),
-    "uses of code": ({"name": "code_execution", "max_uses": 2}, "it takes no max_uses and no domains"),
+    "name": ({"name": "mind_reading"}, "the name must be one of web_search, web_fetch, code_execution"),
+    "uses": ({"name": "web_search", "max_uses": 0}, "max_uses must be at least 1"),
+    "uses of code": ({"name": "code_execution", "max_uses": 2}, "it does not support max_uses and domains"),
     "both lists": (
         {"name": "web_search", "allowed_domains": ["a.example"], "blocked_domains": ["b.example"]},
         "set allowed_domains or blocked_domains, not both",
@@ -208,5 +208,5 @@ def test_a_server_tool_that_makes_no_sense_is_refused_in_words(case):
 @pytest.mark.parametrize("name", ["web_search", "ask_to_use_web_search"])
 def test_names_that_clash_with_own_tools_are_refused(name):
     own = Tool(name=name, description="", input_model=getWeather.input_model, run=print)
-    with pytest.raises(ValueError, match="agent clerk: two tools have one name"):
+    with pytest.raises(ValueError, match="agent clerk: two tools have the same name"):
         Agent(name="clerk", tools=[own], server_tools=[SEARCH])

@@ -28,7 +28,7 @@ def test_suspended_sub_agent_cannot_be_branched():
     before = rows()
     with pytest.raises(BranchRefused, match="A sub-agent was at work"):
         branch(turn, 0)
-    with pytest.raises(BranchRefused, match="Only an agent writes in this conversation"):
+    with pytest.raises(BranchRefused, match="Only an agent can write in this conversation"):
         branch(Turn.objects.get(root=turn), 0)
     assert rows() == before
 

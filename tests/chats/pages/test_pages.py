@@ -182,7 +182,7 @@ def test_a_chat_whose_agent_is_gone_stays_readable_and_refuses_messages(chat, se
     assert bubbles(page) == ["hello", "Hello back."]
     assert forms(page, "/messages/") == []
     (note,) = parse(page).find("p", class_="note")
-    assert note.words.startswith("The agent “support” is not listed")
+    assert note.words.startswith("The agent “support” is not in HITL_AGENTS")
     sent = browser(chat.owner).post(f"{chat.get_absolute_url()}messages/", {"text": "Anybody?"})
     assert sent.status_code == 422
 

@@ -33,7 +33,7 @@ ENDINGS = [
         "end_turn",
         {"thoughts_left_out": {"answers": 2, "why": "changed"}},
         [
-            "From here on the model does not see its earlier thoughts, because its instructions, its tools or the "
+            "From here on, the model does not see its earlier thoughts, because its instructions, its tools or the "
             "messages before them have changed."
         ],
         False,
@@ -41,19 +41,19 @@ ENDINGS = [
     (
         "end_turn",
         {"thoughts_left_out": {"answers": 2, "why": "refused"}},
-        ["From here on the model does not see its earlier thoughts, because its provider no longer accepts them."],
+        ["From here on, the model does not see its earlier thoughts, because its provider no longer accepts them."],
         False,
     ),
     (
         "end_turn",
         {"messages_left_out": {"messages": 4}},
-        ["From here on the model does not see the beginning of this chat, because it is too long for it."],
+        ["From here on, the model does not see the beginning of this chat, because the chat is too long."],
         False,
     ),
     (
         "end_turn",
         {"model_changed": {"before": "a", "now": "b"}},
-        ["From here on b answers; before, it was a."],
+        ["From here on, b answers; before, it was a."],
         False,
     ),
     ("end_turn", {"model_changed": "no", "thoughts_left_out": None}, [], False),

@@ -83,7 +83,7 @@ def test_the_usage_page_lists_the_turns_of_a_chat_the_latest_first(chat):
     assert rows(html) == [[*LINE[:4], "\N{EN DASH}"], LINE]
     (note,) = parse(html).find("p", class_="note")
     assert note.words == (
-        "No price is known for own-model. These tokens are not in the cost. "
+        "There is no price for own-model, so the cost does not include these tokens. "
         "An administrator can add prices (Model prices)."
     )
 

@@ -66,7 +66,7 @@ def test_the_turn_of_an_ai_sdk_client_is_stopped_and_takes_no_answer():
     (part,), last = client.calls(), client.last["parts"][-1]
     assert (part["state"], part["errorText"], last["text"]) == (
         "output-error",
-        "No one decided before the deadline, and the policy stops the run then.",
+        "No one decided before the deadline, so the policy stopped the run.",
         "(Stopped before anything more was said.)",
     )
 

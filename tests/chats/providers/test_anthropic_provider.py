@@ -170,7 +170,7 @@ async def test_a_model_that_is_not_listed_is_asked_as_the_api_says_and_a_refused
 
 def test_a_too_small_thinking_budget_is_refused_at_once():
     for budget in (1, 1023, -5):
-        with pytest.raises(ValueError, match="thinking is 'adaptive' or a budget of at least 1024 tokens"):
+        with pytest.raises(ValueError, match="thinking must be 'adaptive' or a budget of at least 1024 tokens"):
             agent(thinking=budget)
 
 

@@ -153,18 +153,18 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str]] = {
     "effort": (
         MIDDLE,
         {"effort": "xhigh"},
-        "claude-sonnet-4-6 does not take the effort 'xhigh'. It takes: low, medium, high, max.",
+        "claude-sonnet-4-6 does not support the effort 'xhigh'. It supports: low, medium, high, max.",
     ),
-    "no effort at all": (OLD, {"effort": "low"}, "claude-haiku-4-5 does not take the effort 'low'. It takes: none."),
+    "no effort at all": (OLD, {"effort": "low"}, "claude-haiku-4-5 does not support the effort 'low'. It supports: none."),
     "thinking": (
         OLDEST,
         {"thinking": 2000},
-        "claude-3-haiku-20240307 does not think. Remove thinking, or choose another model.",
+        "claude-3-haiku-20240307 does not support thinking. Remove thinking, or choose another model.",
     ),
     "both": (
         MIDDLE,
         {"thinking": 2000, "temperature": 1},
-        "A model that thinks does not accept a temperature. Remove temperature or thinking.",
+        "A model does not accept a temperature while thinking is on. Remove temperature or thinking.",
     ),
     "forced": (
         NEW,
@@ -184,28 +184,28 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str]] = {
     "endless output": (
         NEW,
         {"output": Folder},
-        "The output type contains itself, which Claude does not take. Give it a fixed depth.",
+        "The output type contains itself, which Claude does not support. Give it a fixed depth.",
     ),
     "output": (
         OLDEST,
         {"output": Report},
-        "claude-3-haiku-20240307 does not take an output type. Remove output, or choose another model.",
+        "claude-3-haiku-20240307 does not support an output type. Remove output, or choose another model.",
     ),
     "a typed tool": (
         OLDEST,
         {"tools": [shell]},
-        "claude-3-haiku-20240307 has no tool search, and does not know bash, the text editor and the memory. "
+        "claude-3-haiku-20240307 does not support tool search, bash, the text editor and the memory. "
         "Choose another model.",
     ),
     "itself as a fallback": (
         NEW,
         {"fallbacks": [NEW]},
-        "fallbacks names claude-sonnet-5-5, which is asked first. Remove it from fallbacks.",
+        "fallbacks names claude-sonnet-5-5, which is the agent's main model. Remove it from fallbacks.",
     ),
     "a fallback": (
         NEW,
         {"thinking": "adaptive", "fallbacks": [OLDEST]},
-        "claude-3-haiku-20240307 does not think. Remove thinking, or choose another model.",
+        "claude-3-haiku-20240307 does not support thinking. Remove thinking, or choose another model.",
     ),
 }  # fmt: skip
 
@@ -248,11 +248,11 @@ class Both(RootModel[Report | Folder]):
 NO_TOOLS = {
     "a name": (
         Tool(name="get.weather", description="", input_model=Report, run=print),
-        "tool get.weather: Claude takes names of 1 to 128 letters, digits, _ and - only.",
+        "tool get.weather: Claude accepts only names of 1 to 128 letters, digits, _ and -.",
     ),
     "a field": (
         Tool(name="get", description="", input_model=create_model("Odd", **{"größe": (int, ...)}), run=print),
-        "tool get: Claude takes field names of 1 to 64 letters, digits, _, . and - only, so not 'größe'.",
+        "tool get: Claude accepts only field names of 1 to 64 letters, digits, _, . and -, so not 'größe'.",
     ),
     "several types": (
         Tool(name="get", description="", input_model=Both, run=print),

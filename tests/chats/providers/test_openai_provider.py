@@ -279,8 +279,8 @@ def test_an_agent_that_the_api_would_refuse_is_found_by_the_check(server):
     agent = Agent(name="clerk", server_tools=[search], **asked)
     assert provider(server).problems(agent) == [
         "A request takes at most 4 stop sequences.",
-        "Only Claude has the server tools web_search. Remove them, or give the agent tools of its own.",
-        "Only Claude takes fallbacks, extra. Remove them from the agent.",
+        "Only Claude has the server tools web_search. Remove them, or give the agent its own tools.",
+        "Only Claude supports fallbacks, extra. Remove them from the agent.",
         "tool_choice names the tool 'fly', which the agent does not have.",
     ]
 

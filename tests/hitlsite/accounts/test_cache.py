@@ -35,7 +35,7 @@ def test_each_process_counts_alone_while_redis_is_away(caplog):
     # Every request has a cache object of its own.
     assert cache_at(url).get("tries") == [1.0]
     assert time.monotonic() - began < 1
-    assert [record.message.split(" (")[0] for record in caplog.records] == ["Redis is away"]
+    assert [record.message.split(" (")[0] for record in caplog.records] == ["Redis is unavailable"]
 
 
 def test_without_redis_counts_are_kept_in_memory():

@@ -14,9 +14,9 @@ def test_with_debug_a_server_listens_on_this_machine_only(settings, host):
     settings.DEBUG = True
     with pytest.raises(CommandError) as refusal:
         call_command("serve", host=host)
-    assert (
-        str(refusal.value)
-        == f"With DEBUG=1 only this machine can be served, and {host} is not this machine. Unset DEBUG, or leave out --host."
+    assert str(refusal.value) == (
+        f"With DEBUG=1, Pausepoint can only serve this machine, and {host} is not this machine. "
+        "Unset DEBUG, or leave out --host."
     )
 
 

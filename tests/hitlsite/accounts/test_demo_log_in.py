@@ -9,7 +9,7 @@ from tests.support.markup import parse
 
 pytestmark = pytest.mark.django_db
 
-WORDS = "One click logs you in."
+WORDS = "Each button logs you in."
 
 
 def offered(client) -> list[tuple[str, str]]:

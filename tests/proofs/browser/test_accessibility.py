@@ -136,7 +136,7 @@ COMPOSER = """\
 - paragraph: Your message answers “A customer wants to cancel after the parcel was sent. What should I tell them?”.
 - button "Answer"
 - button "Stop and send"
-- group: Add pictures or PDFs"""
+- group: Add images or PDFs"""
 
 
 def read(part) -> str:

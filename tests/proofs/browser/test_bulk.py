@@ -139,7 +139,7 @@ def test_what_was_not_in_view_is_asked_about_once_and_recorded(windows, people, 
     button = page.locator(".bulk-decide > button")
     with page.expect_navigation():
         button.click()
-    page.locator(".refusal:focus", has_text="You have not seen all of it:").wait_for()
+    page.locator(".refusal:focus", has_text="You have not seen everything yet:").wait_for()
     page.wait_for_load_state()
     assert {status(server, one) for one in requests} == {"pending"}
     picture(page, "bulk-refused")
@@ -180,7 +180,10 @@ def test_without_javascript_all_of_it_is_recorded_as_unseen_and_the_page_says_so
     for box in page.locator("[name=pick]").all():
         box.check()
     page.locator("#bulk button[value=approve]").click()
-    assert "The audit log will say that you have seen nothing" in page.locator(".bulk-unwatched").inner_text()
+    assert (
+        "The audit log will show everything that you approve here as unseen"
+        in page.locator(".bulk-unwatched").inner_text()
+    )
     # The words are there before the stylesheet is.
     page.locator(".by-key").wait_for(state="hidden")
     page.get_by_role("button", name="Approve 2 requests").click()

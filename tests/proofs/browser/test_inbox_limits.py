@@ -144,7 +144,7 @@ def test_bulk_decision_shows_each_outcome(windows, people, server, asked, script
         "Approved.",
     )
     assert [status(server, one) for one in requests] == ["approved", "rejected", "approved"]
-    page.get_by_role("link", name="Back to the inbox").click()
+    page.get_by_role("link", name="Back to the Inbox").click()
     assert page.url == f"{server.address}/requests/?q={word}"
 
 
@@ -234,5 +234,5 @@ def test_a_held_enter_key_neither_confirms_nor_decides_again(windows, people, se
     assert [status(server, one) for one in (first, *others)] == ["pending"] * 3
     page.locator(".bulk-decide > button").focus()
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="Back to the inbox").wait_for()
+    page.get_by_role("link", name="Back to the Inbox").wait_for()
     assert [status(server, one) for one in (first, *others)] == ["approved"] * 3

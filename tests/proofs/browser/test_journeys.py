@@ -140,11 +140,11 @@ def add_person(page, name: str, *roles: str) -> str:
 
 
 def make_key(page, name: str, user: str) -> str:
-    """Make an API key in the settings; return it."""
+    """Create an API key in the settings; return it."""
     page.get_by_text("New API key").click()
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Acts for").fill(user)
-    press(page, "Make the key")
+    press(page, "Create key")
     return copied(page, "API key")
 
 
@@ -198,13 +198,15 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
         until(lambda: not server.value(f"{failed} AND delivered_at IS NULL"), "it is noted as delivered")
         page.reload()
         assert delivery.locator(".badge").inner_text() == "Delivered"
-        press(page, "Remove the webhook")
+        press(page, "Remove webhook")
 
     set_up_the_tool(page)
     approver = windows.open(people("approver"), f"/requests/{request['id']}/")
     assert approver.locator(".key-values").inner_text().split("\n") == ["amount", "31"]
     approver.get_by_role("button", name="Reject").click()
-    approver.get_by_text("A rejection of “payNight” needs a message to the agent. Write why you reject it.").wait_for()
+    approver.get_by_text(
+        "A rejection of “payNight” needs a message to the agent. Explain why you reject it."
+    ).wait_for()
     approver.get_by_role("textbox", name="Message to the agent", exact=True).fill("Not at night.")
     approver.get_by_role("button", name="Reject").click()
     approver.locator(".outcome blockquote", has_text="Not at night.").wait_for()
@@ -256,7 +258,7 @@ def test_a_newcomer_gets_from_an_empty_database_to_the_first_answer(fresh, windo
     page.wait_for_selector('#live[data-state="on"]')
     page.evaluate("window.untouched = true")
     steps = page.get_by_role("region", name="Set up Pausepoint").get_by_role("listitem")
-    heads = ["Add an approver", "Make an API key", "Ask the first question", "Answer it"]
+    heads = ["Add an approver", "Create an API key", "Ask the first question", "Answer it"]
 
     def done(*marks: str) -> None:
         """Wait until these steps are done, without a reload, and no others."""
@@ -275,7 +277,7 @@ def test_a_newcomer_gets_from_an_empty_database_to_the_first_answer(fresh, windo
     with bob.expect_navigation():
         bob.locator("main button").click()
 
-    go(beside, "Inbox", "Make an API key")
+    go(beside, "Inbox", "Create an API key")
     key = make_key(beside, "first agent", "ada")
     done("Done", "Done", "To do", "To do")
     page.bring_to_front()

@@ -269,7 +269,7 @@ def test_no_shortcut_works_until_a_pause_after_the_focus_was_taken(windows, peop
 def test_a_new_agent_is_connected_and_its_first_request_shows_itself(windows, people, server):
     page = windows.open(people("admin"), "/settings/connect/", **CLIPBOARD)
     page.get_by_label("Name of your agent").fill("billing agent")
-    press(page, "Make the key")
+    press(page, "Create key")
     key = copied(page, "API key")
     page.get_by_text("LangChain, LangGraph", exact=True).click()
     assert copied(page, "Shell commands for LangChain, LangGraph").splitlines()[1:] == [

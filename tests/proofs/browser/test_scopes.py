@@ -68,9 +68,9 @@ def test_a_scope_is_written_with_a_preview_and_limits_what_an_approver_sees_and_
     press(admin, "Preview")
     preview = admin.get_by_role("status", name="What this changes").inner_text()
     assert "This is the first scope." in preview
-    assert "No one but superusers could decide approvals above 100, or without an amount." in preview
-    assert "“Small refunds” does not fit: tool: “payroll” is not “refund”." in preview
-    assert "“Small refunds” fits, but the amount is above its limit, or missing." in preview
+    assert "Only superusers could decide approvals above 100, or without an amount." in preview
+    assert "“Small refunds” does not match: tool: “payroll” is not “refund”." in preview
+    assert "“Small refunds” matches, but the amount is above its limit, or missing." in preview
     assert admin.locator(".row", has_text="approver").get_by_text("Loses").count() == 1
     assert violations(admin, axe) == {}
     press(admin, "Save")
@@ -114,7 +114,7 @@ def test_a_scope_is_written_with_a_preview_and_limits_what_an_approver_sees_and_
     with admin.expect_navigation():
         admin.get_by_role("link", name="Small refunds").click()
     with admin.expect_navigation():
-        admin.get_by_role("link", name="Delete the scope").click()
+        admin.get_by_role("link", name="Delete scope").click()
     assert "This is the last scope." in admin.get_by_role("status", name="What this changes").inner_text()
-    press(admin, "Delete the scope")
+    press(admin, "Delete scope")
     assert "Pay 50?" in listed(approver, server)

@@ -193,7 +193,7 @@ def test_what_was_written_as_an_answer_is_not_sent_as_anything_else(windows, peo
     refusal.wait_for()
     assert (
         refusal.inner_text()
-        == "The question has changed since you wrote this. Read what is asked now, then send it again."
+        == "The question has changed since you wrote this. Read the new question, then send it again."
     )
     assert (chat.input_value("#composer textarea"), chat.locator(".message.user").count()) == ("Keep it.", 1)
 

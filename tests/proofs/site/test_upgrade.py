@@ -151,7 +151,7 @@ def test_a_desk_of_an_earlier_commit_is_refused_in_words_and_stays_as_it_is(firs
     done = first.manage(*command, check=False)
     assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (1, "", False), done.stderr
     assert (
-        "was made by a commit before 0.1.0, the first version, and cannot be migrated. Nothing was changed. Go on using "
+        "was created by a commit before 0.1.0, the first version, and cannot be migrated. Nothing was changed. Keep using "
         "that commit with it, or set DATABASE_URL to a new database and run `manage.py migrate`."
     ) in done.stderr
     assert dump(first) == before

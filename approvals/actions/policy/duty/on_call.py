@@ -126,7 +126,7 @@ def set_on_duty(
         if row.duty_url:
             raise Conflict(
                 _(
-                    "A calendar says who is on duty in this team. Remove its address first."
+                    "A calendar sets who is on call in this team. Remove the calendar first."
                 )
             )
         _check(team, people, until)
@@ -146,7 +146,7 @@ def set_on_duty(
 
 def _require_administrator(by: Standing) -> None:
     if not permissions.may_administer(by):
-        raise NotAllowed(_("Only administrators can set who is on duty."))
+        raise NotAllowed(_("Only administrators can set who is on call."))
 
 
 def _check(
@@ -156,13 +156,13 @@ def _check(
     errors = {}
     members = set(_members(team).values_list("pk", flat=True))
     if not now < until <= now + LONGEST:
-        errors["until"] = _("must be later than now, and within 31 days")
+        errors["until"] = _("must be in the future, within 31 days")
     if len(people) > MOST:
         errors["people"] = _("has more than %(limit)s names") % {"limit": MOST}
     elif any(person.pk not in members for person in people):
-        errors["people"] = _("may only name active members of the team")
+        errors["people"] = _("can only name active members of the team")
     if errors:
-        raise Invalid(_("This cannot be set."), errors)
+        raise Invalid(_("The on-call list is invalid."), errors)
 
 
 def _duty(person: User, now: datetime, until: datetime) -> Duty:

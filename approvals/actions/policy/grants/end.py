@@ -129,7 +129,7 @@ def ask_about_everything(*, on: bool, reason: str = "", by: Actor, via: Door) ->
         else:
             changed = bool(AskAlways.objects.filter(pk=1).delete()[0])
         if not changed:
-            raise Conflict(_("It is on already.") if on else _("It is off already."))
+            raise Conflict(_("It is already on.") if on else _("It is already off."))
         event = "grant.stopped" if on else "grant.resumed"
         heard = audit.record(event, SUBJECT, data={"reason": reason}, actor=by, via=via)
         data = {"reason": mask_text(reason), "by": by.get_username(), "via": via}

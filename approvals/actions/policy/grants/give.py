@@ -22,7 +22,7 @@ from approvals.text.translation import translated
 
 _MOMENT = timedelta(minutes=1)
 _ONLY_APPROVED = Sentence(
-    gettext_noop("goes with an approval of the input as it is: approve without changes")
+    gettext_noop("needs an approval of the unchanged input: approve without changes")
 )
 
 
@@ -38,7 +38,7 @@ def problem_of_grant(answer: Answer, case: GrantCase, now: datetime) -> Invalid 
         f"grant.{name}".rstrip("."): translated(problem)
         for name, problem in problems.items()
     }
-    return Invalid(_("The grant is not possible."), errors)
+    return Invalid(_("The grant is invalid."), errors)
 
 
 def was_given(grant: Grant | None, terms: GrantTerms) -> bool:

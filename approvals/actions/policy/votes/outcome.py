@@ -194,9 +194,9 @@ def _not_now(terms: Terms, tally: Tally, names: Mapping[Any, str]) -> str:
     )
     who = current.who if current is not None else ""
     if who:
-        return _("Your vote is not needed now. This request waits for %(who)s.") % {
-            "who": who
-        }
+        return _(
+            "Your vote is not needed now. This request is waiting for %(who)s."
+        ) % {"who": who}
     return _(
-        "Your vote is not needed now. This request waits for others who may decide it."
+        "Your vote is not needed now. This request is waiting for others who may decide it."
     )

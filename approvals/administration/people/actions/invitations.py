@@ -39,7 +39,7 @@ def invite_person(
         if person.has_usable_password():
             raise Conflict(
                 _(
-                    "This person already has a password. Make a link if they need a new one."
+                    "This person already has a password. Create a link if they need a new one."
                 )
             )
         if not mailed and waits_for_second(person, standing):
@@ -73,7 +73,7 @@ def withdraw_invitation(person_id: int, *, by: User) -> User:
         if not removed:
             raise Conflict(
                 _(
-                    "There is no open invitation. It may have been accepted or cancelled already."
+                    "There is no pending invitation. It may already have been accepted or cancelled."
                 )
             )
         _record(person, {"change": "withdrawn"}, by)

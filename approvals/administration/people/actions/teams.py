@@ -86,7 +86,7 @@ def require_no_own_teams(
         return
     if person.pk != by.pk:
         message = _(
-            "You decide for %(name)s at the moment. Ask another administrator to add them to this team."
+            "You are currently deciding for %(name)s. Ask another administrator to add them to this team."
         )
         raise NotAllowed(message % {"name": person.get_username()})
     if ApproverScope.objects.filter(teams__in=joined).exists():
@@ -163,7 +163,7 @@ def _require_team_without_rights(team: Group, by: Standing) -> None:
     if not by.is_superuser and team.permissions.exists():
         raise NotAllowed(
             _(
-                "The team %(name)s gives permissions. Only a superuser can change who is in it."
+                "The team %(name)s gives permissions. Only a superuser can change its members."
             )
             % {"name": team.name}
         )
@@ -174,8 +174,8 @@ def _require_unread_teams(by: Standing) -> None:
     if needs_second(by) and policy_reads_teams():
         raise NotAllowed(
             _(
-                "The policy reads the teams of requesters, so one administrator cannot rename or remove a team. "
-                "Change who is in it, or ask a superuser."
+                "The policy depends on the requester's teams, so one administrator cannot rename or remove a "
+                "team. Change its members, or ask a superuser."
             )
         )
 

@@ -28,48 +28,42 @@ _FIELDS_CHANGED = Sentence(
     )
 )
 _UNUSED: Mapping[Bar, Sentence] = {
-    Bar.KIND: Sentence(
-        gettext_noop("Not used now: a person decides each such request.")
-    ),
+    Bar.KIND: Sentence(gettext_noop("Not used now: each such request needs a person.")),
     Bar.CRITICAL: Sentence(
         gettext_noop(
-            "Not used now: requests of this tool are critical, so a person decides each one."
+            "Not used now: requests of this tool are critical, so each one needs a person."
         )
     ),
     Bar.NO_TOOL: Sentence(
-        gettext_noop("Not used now: a person decides each such request.")
+        gettext_noop("Not used now: each such request needs a person.")
     ),
     Bar.DENIED: Sentence(
-        gettext_noop(
-            "Not used now: the rule “%(rule)s” of the policy denies such calls."
-        )
+        gettext_noop("Not used now: the policy rule “%(rule)s” denies such calls.")
     ),
     Bar.ALLOWED: Sentence(
         gettext_noop(
-            "Not used now: the rule “%(rule)s” of the policy allows such calls without a grant."
+            "Not used now: the policy rule “%(rule)s” allows such calls without a grant."
         )
     ),
     Bar.FILES: Sentence(
         gettext_noop(
-            "Not used now: the rule “%(rule)s” of the policy asks people about each call with files."
+            "Not used now: the policy rule “%(rule)s” asks people about each call with files."
         )
     ),
     Bar.UNCERTAIN: Sentence(
         gettext_noop(
-            "Not used now: it is not certain which rule of the policy matches such calls, so people decide each one."
+            "Not used now: it is not certain which policy rule matches such calls, so people decide each one."
         )
     ),
-    Bar.STOPPED: Sentence(
-        gettext_noop("Not used now: everything is asked at the moment.")
-    ),
+    Bar.STOPPED: Sentence(gettext_noop("Not used now: “Ask about everything” is on.")),
     Bar.PEOPLE: Sentence(
         gettext_noop(
-            "Not used now: the rule “%(rule)s” of the policy says how people decide such calls."
+            "Not used now: the policy rule “%(rule)s” sets how people decide such calls."
         )
     ),
     Bar.FOUR_EYES: Sentence(
         gettext_noop(
-            "Not used now: such calls need four eyes, and %(name)s runs the agent."
+            "Not used now: the two-person rule applies to such calls, and %(name)s is the requester."
         )
     ),
     Bar.NO_RIGHT: Sentence(

@@ -55,7 +55,7 @@ def may_read_policy(viewer: Standing) -> bool:
 def require_reader(viewer: Standing) -> None:
     """Raise NotAllowed if this person may not read the policy."""
     if not may_read_policy(viewer):
-        raise NotAllowed(_("Only administrators and auditors can read the policy."))
+        raise NotAllowed(_("Only administrators and auditors can see the policy."))
 
 
 def live_version() -> PolicyVersion | None:
@@ -72,7 +72,7 @@ def find_version(number: int) -> PolicyVersion:
     """Return a version. Raise NotFound."""
     version = PolicyVersion.objects.filter(number=number).first()
     if version is None:
-        raise NotFound(_("There is no such version of the policy."))
+        raise NotFound(_("This version of the policy does not exist."))
     return version
 
 
@@ -308,15 +308,15 @@ def problem_of_change(request: ApprovalRequest, value: JsonMapping) -> str:
     again = _("Reject the request, so that the agent can ask again.")
     if rule is None:
         words = _(
-            "With these changes, the rule “%(name)s” of the policy does not apply, under which this was asked."
+            "With these changes, the policy rule “%(name)s”, which applied to the original request, does not apply."
         )
         return f"{words % {'name': request.rule}} {again}"
     if verdict.then == Then.DENY:
-        return _(
-            "With these changes, the rule “%(name)s” of the policy denies this."
-        ) % {"name": rule}
+        return _("With these changes, the policy rule “%(name)s” denies this.") % {
+            "name": rule
+        }
     words = _(
-        "With these changes, the rule “%(name)s” of the policy applies, which says itself who decides."
+        "With these changes, the policy rule “%(name)s” applies, which needs other approvers."
     )
     return f"{words % {'name': rule}} {again}"
 

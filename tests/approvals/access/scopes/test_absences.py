@@ -198,7 +198,7 @@ def test_a_grant_is_not_given_for_someone_else(absent):
     terms = GrantTerms(width=Width.INPUT, audience=Audience.KEY, until=None, uses=2, reason="")
     with pytest.raises(Invalid) as refusal:
         actions.decide(request.pk, Answer(Verdict.APPROVE, grant=terms), by=again(erin), via=Door.DASHBOARD)
-    assert str(refusal.value) == "You decide this for bob, who is away. Approve it without a grant."
+    assert str(refusal.value) == "You are deciding for bob, who is away. Approve without a grant."
 
 
 def test_questions_are_answered_for_who_is_away(absent):

@@ -114,7 +114,7 @@ def test_an_installation_may_refuse_such_requests_and_then_nothing_is_stored(set
     a_scope_elsewhere(decider)
     reply = agent.post("/requests", APPROVAL, idempotency_key="1")
     assert reply.refusal == (422, "undecidable")
-    assert reply.body["detail"] == f"{SUPERUSERS} So the request was not made."
+    assert reply.body["detail"] == f"{SUPERUSERS} The request was not created."
     assert (ApprovalRequest.objects.count(), Workflow.objects.count()) == (0, 0)
     assert agent.ask(tool_name="payroll")["status"] == "pending"
     assert agent.ask(QUESTION)["status"] == "pending"

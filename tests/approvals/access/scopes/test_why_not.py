@@ -69,8 +69,8 @@ def test_scopes_that_do_not_fit_say_why(admin, decider):
     make_scope(decider, by=admin, tools=["refund"], input=country)
     own = make_request(decider, tool_name="payroll", input={"country": "FR"})
     assert why(decider, own) == (
-        "You can see this request, but you cannot decide it: no approver scope of yours fits it. "
-        "“Scope 1” does not fit: tool: “payroll” is not “refund”; "
+        "You can see this request, but you cannot decide it: none of your approver scopes matches it. "
+        "“Scope 1” does not match: tool: “payroll” is not “refund”; "
         '/country must be one of "DE", "AT".'
     )
 
@@ -85,7 +85,7 @@ def test_whom_no_scope_names_is_told_so(admin, decider):
 def test_no_role_and_four_eyes_are_told_apart(admin, decider):
     store_tool_settings("refund", {"control": "four_eyes"}, by=admin)
     request = make_request(decider, tool_name="refund")
-    assert why(decider, request).startswith("This tool needs four eyes")
+    assert why(decider, request).startswith("The two-person rule applies to this tool")
     assert why(carol(), request) == "You can see this request, but you cannot decide it."
 
 

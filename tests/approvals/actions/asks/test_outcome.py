@@ -279,7 +279,7 @@ def test_whose_call_a_rule_denies_is_told_its_message_or_else_its_name():
     named = Rule(name="Refunds", match=Match(), then=Then.DENY)
     rules = [named, replace(named, message="Ask finance.")]
     answers = [answer_of(PolicyVerdict(then=Then.DENY, rule=rule)) for rule in rules]
-    comments = ["The rule “Refunds” of the policy denies this.", "Ask finance."]
+    comments = ["The policy rule “Refunds” denies this.", "Ask finance."]
     assert answers == [Answer(Decided.REJECT, comment=comment) for comment in comments]
 
 

@@ -163,7 +163,7 @@ def expected(story: Story) -> str:
         return "ended before: " + end_of(outcome, story.earlier, before, story.so_far)
     seat = seat_of_bob(story)
     if seat is None:
-        return "refused: Your vote is not needed now. This request waits for others who may decide it."
+        return "refused: Your vote is not needed now. This request is waiting for others who may decide it."
     vote = Earlier(person=BOB, seat=seat, approves=story.approves, on=story.on, comment=story.comment)
     proposes = story.mine is not None and story.mine.proposes
     if not story.changes and story.mine == replace(vote, proposes=proposes):
@@ -380,7 +380,7 @@ def test_the_vote_that_meets_a_stage_calls_those_of_the_next_one():
 
 
 def test_whose_stage_has_not_begun_hears_whose_vote_is_needed():
-    refused = "refused: Your vote is not needed now. This request waits for the team."
+    refused = "refused: Your vote is not needed now. This request is waiting for the team."
     assert in_words(in_two_stages({CARL}, {BOB})) == refused
 
 

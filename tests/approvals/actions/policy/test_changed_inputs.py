@@ -53,7 +53,7 @@ def test_no_one_approves_alone_with_changes_what_a_rule_leaves_to_two():
     with pytest.raises(Invalid) as refusal:
         edit(request, decider, {"amount": 5_000})
     assert (str(refusal.value), list(refusal.value.errors), stored(request).status) == (
-        "With these changes, the rule “Large” of the policy applies, which says itself who decides. "
+        "With these changes, the policy rule “Large” applies, which needs other approvers. "
         "Reject the request, so that the agent can ask again.",
         ["edited_input"],
         "pending",
@@ -65,7 +65,7 @@ def test_changes_can_lead_to_what_the_policy_allows_but_not_to_what_it_denies():
     apply_policy(FREE, NEVER, SMALL)
     asker, decider = alice(), bob()
     request = ask(asker, {"amount": 20})
-    with pytest.raises(Invalid, match="the rule “Never” of the policy denies this"):
+    with pytest.raises(Invalid, match="the policy rule “Never” denies this"):
         edit(request, decider, {"amount": 20, "iban": "XX"})
     assert edit(request, decider, {"amount": 5}) == "approved"
 
@@ -74,9 +74,9 @@ def test_changes_do_not_lead_out_of_the_rule_nor_into_one():
     apply_policy(LARGE)
     asker, decider = alice(), bob()
     inside, outside = ask(asker, {"amount": 2_000}), ask(asker, {"amount": 20})
-    with pytest.raises(Invalid, match="the rule “Large” of the policy does not apply, under which this was asked"):
+    with pytest.raises(Invalid, match="the policy rule “Large”, which applied to the original request, does not apply"):
         edit(inside, decider, {"amount": 20})
-    with pytest.raises(Invalid, match="the rule “Large” of the policy applies"):
+    with pytest.raises(Invalid, match="the policy rule “Large” applies"):
         edit(outside, decider, {"amount": 2_000})
     assert (edit(outside, decider, {"amount": 21}), edit(inside, decider, {"amount": 2_001})) == ("approved", "pending")
 
@@ -108,7 +108,7 @@ def test_changes_do_not_lead_out_of_the_scope_of_who_makes_them(local):
     with pytest.raises(NotAllowed) as refusal:
         edit(request, local, {"country": "US"})
     assert str(refusal.value) == (
-        "You cannot approve these changes: no approver scope of yours fits the changed input."
+        "You cannot approve these changes: none of your approver scopes matches the changed input."
     )
     assert (stored(request).status, edit(request, local, {"country": "DE", "note": "x"})) == ("pending", "approved")
 

@@ -28,7 +28,7 @@ __all__ = ["folder"]
 
 pytestmark = pytest.mark.django_db
 
-PEOPLE = "is not possible: each of these requests needs people who decide it"
+PEOPLE = "is not possible: people must decide each of these requests"
 ALLOW, DENY, ASK = ({"then": then} for then in ("allow", "deny", "ask"))
 
 
@@ -59,11 +59,11 @@ def why(grant: Grant) -> str:
         ([rule(ask={"typed_name": True}, **ASK)], PEOPLE),
         (
             [rule(when="input.missing < 5", **ALLOW)],
-            "is not possible: it is not certain which rule of the policy matches, so people decide each such call",
+            "is not possible: it is not certain which policy rule matches, so people decide each such call",
         ),
         (
             [rule(ask={"priority": "critical"}, **ASK)],
-            "is not possible for a critical request, which a person decides each time",
+            "is not possible for a critical request, which needs a person each time",
         ),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_grant_with_files_is_refused_where_files_are_why_people_are_asked(fold
     made = Machine(alice()).post("/requests", asked | {"attachments": [attachment()]}).body
     request = ApprovalRequest.objects.get(pk=made["id"])
     assert refusal_of(request, bob()) == (
-        "is not possible: the rule “Refunds” of the policy asks people about each call with files"
+        "is not possible: the policy rule “Refunds” asks people about each call with files"
     )
 
 
@@ -90,32 +90,32 @@ def test_a_grant_with_files_is_refused_where_files_are_why_people_are_asked(fold
     [
         (
             DENY,
-            "is not possible: the rule “Refunds” of the policy denies such calls",
-            "Not used now: the rule “Refunds” of the policy denies such calls.",
+            "is not possible: the policy rule “Refunds” denies such calls",
+            "Not used now: the policy rule “Refunds” denies such calls.",
             "rejected",
         ),
         (
             ALLOW,
-            "is not needed: the rule “Refunds” of the policy allows such calls",
-            "Not used now: the rule “Refunds” of the policy allows such calls without a grant.",
+            "is not needed: the policy rule “Refunds” allows such calls",
+            "Not used now: the policy rule “Refunds” allows such calls without a grant.",
             "approved",
         ),
         (
             {"ask": {"reason": "always"}, **ASK},
             PEOPLE,
-            "Not used now: the rule “Refunds” of the policy says how people decide such calls.",
+            "Not used now: the policy rule “Refunds” sets how people decide such calls.",
             "pending",
         ),
         (
             {"when": "input.missing < 5", **ALLOW},
-            "is not possible: it is not certain which rule of the policy matches, so people decide each such call",
-            "Not used now: it is not certain which rule of the policy matches such calls, so people decide each one.",
+            "is not possible: it is not certain which policy rule matches, so people decide each such call",
+            "Not used now: it is not certain which policy rule matches such calls, so people decide each one.",
             "pending",
         ),
         (
             {"ask": {"priority": "critical"}, **ASK},
-            "is not possible for a critical request, which a person decides each time",
-            "Not used now: requests of this tool are critical, so a person decides each one.",
+            "is not possible for a critical request, which needs a person each time",
+            "Not used now: requests of this tool are critical, so each one needs a person.",
             "pending",
         ),
     ],
@@ -161,9 +161,12 @@ def test_four_eyes_of_a_policy_that_came_later_refuse_a_grant_for_calls_of_ones_
     decider = bob()
     given, waiting = give(decider, decider, terms()), ask(decider, {"amount": 5})
     apply_policy(rule(**ASK))
-    assert refusal_of(waiting, decider) == "is not possible: such calls need four eyes now, and you run the agent"
+    assert (
+        refusal_of(waiting, decider)
+        == "is not possible: the two-person rule applies to such calls, and you are the requester"
+    )
     assert (why(given), ask(decider).status) == (
-        "Not used now: such calls need four eyes, and bob runs the agent.",
+        "Not used now: the two-person rule applies to such calls, and bob is the requester.",
         "pending",
     )
 
@@ -172,14 +175,17 @@ def test_four_eyes_of_a_tool_that_came_later_refuse_a_grant_for_calls_of_ones_ow
     decider = bob()
     waiting = ask(decider)
     store_tool_settings("refund", {"control": Control.FOUR_EYES}, by=administrator())
-    assert refusal_of(waiting, decider) == "is not possible: such calls need four eyes now, and you run the agent"
+    assert (
+        refusal_of(waiting, decider)
+        == "is not possible: the two-person rule applies to such calls, and you are the requester"
+    )
 
 
 def test_a_condition_about_who_asks_is_read_for_the_ledger():
     asker, decider = alice(), bob()
     given = give(decider, asker, terms())
     apply_policy(rule(when="requester.name == 'alice'", **DENY))
-    assert why(given) == "Not used now: the rule “Refunds” of the policy denies such calls."
+    assert why(given) == "Not used now: the policy rule “Refunds” denies such calls."
     apply_policy(rule(when="requester.name == 'bob'", **DENY))
     assert why(given) == ""
 
@@ -213,7 +219,7 @@ def test_an_approval_that_is_repeated_with_a_grant_is_refused_in_words():
     with pytest.raises(GrantMissed) as refused:
         approve(request, decider, terms())
     assert str(refused.value) == (
-        "You have approved this request already, without this grant, and a grant is given with the first approval alone. "
+        "You have already approved this request without this grant. A grant can only be given with the first approval. "
         "Give it with the next request of this kind."
     )
     assert Grant.objects.count() == 0

@@ -49,8 +49,7 @@ def test_the_run_is_cancelled_with_all_that_it_waits_for():
     ended = stored(other)
     assert (stored(request).halted, ended.status, ended.halted) == (True, "cancelled", False)
     assert (
-        ended.decision.comment
-        == "No one decided another request before its deadline, and the policy stops the run then."
+        ended.decision.comment == "No one decided another request before its deadline, so the policy stopped the run."
     )
     workflow = Workflow.objects.get(key="run-1")
     assert (workflow.state, workflow.open_count, workflow.ended_at is not None) == ("cancelled", 0, True)

@@ -54,7 +54,7 @@ def test_a_rule_denies_with_its_message():
     first, second = ask(asker, tool="wire"), ask(asker, tool="other")
     assert [ended(each)[:2] for each in (first, second)] == [("rejected", "Never"), ("rejected", "Rest")]
     comments = [Decision.objects.get(request=each).comment for each in (first, second)]
-    assert comments == ["Ask finance.", "The rule “Rest” of the policy denies this."]
+    assert comments == ["Ask finance.", "The policy rule “Rest” denies this."]
     assert not Decision.objects.exclude(approved_digest="").exists()
 
 

@@ -50,8 +50,8 @@ def test_a_change_of_a_version_that_was_replaced_is_refused():
     with pytest.raises(Conflict) as refusal:
         write(four_eyes=True, based_on=1)
     assert str(refusal.value) == (
-        "This is a change of version 1, but version 2, which eve applied, is live by now. "
-        "Look at what it says, and make the change again."
+        "This change is based on version 1, but version 2, applied by eve, is now live. "
+        "Read it, and make your change again."
     )
     with pytest.raises(Conflict):
         write(DENY)

@@ -99,7 +99,7 @@ def test_changes_may_settle_which_rule_matches_but_not_find_another():
     other = {"name": "Other", "match": {"input": [{"pointer": "/note", "equals": "x"}]}, "then": "ask"}
     apply_policy(other, SMALL, LARGE)
     request = ask(alice(), {"amount": "50000"})
-    with pytest.raises(Invalid, match="the rule “Other” of the policy applies"):
+    with pytest.raises(Invalid, match="the policy rule “Other” applies"):
         edit(request, finance, {"amount": "50000", "note": "x"})
     assert edit(request, finance, {"amount": 50_000}) == "pending"
     assert progress_of(request) == "1 of 2, security missing"

@@ -61,8 +61,8 @@ def test_one_person_decides_and_everyone_concerned_is_told(payment, frank):
     assert (entry.data["break_glass"], entry.data["comment"]) == (True, "The plant is on fire.")
     carry()
     assert sorted((message.to, message.subject) for message in mail.outbox) == [
-        (["alice@example.org"], "[Pausepoint] frank decided alone: Pay (support)"),
-        (["bob@example.org"], "[Pausepoint] frank decided alone: Pay (support)"),
+        (["alice@example.org"], "[Pausepoint] frank used break-glass access: Pay (support)"),
+        (["bob@example.org"], "[Pausepoint] frank used break-glass access: Pay (support)"),
     ]
 
 
@@ -93,7 +93,7 @@ def test_those_concerned_are_told_at_once_whatever_else_they_were_sent(payment, 
 
 
 def test_a_message_is_mandatory(payment, frank):
-    with pytest.raises(Invalid, match="write a message that says why"):
+    with pytest.raises(Invalid, match="write a message that explains why"):
         decide(payment, frank, Verdict.APPROVE, break_glass=True)
 
 
@@ -143,7 +143,7 @@ def test_the_page_has_a_button_of_its_own_for_those_who_may(payment, frank):
 def test_a_page_without_a_message_says_so(payment, frank):
     sent = seen(payment) | {"verdict": "approve", "break_glass": "yes"}
     refusal = browser(frank).post(at(payment), sent, headers=HTMX)
-    assert (refusal.status_code, "write a message that says why" in refusal.text) == (422, True)
+    assert (refusal.status_code, "write a message that explains why" in refusal.text) == (422, True)
 
 
 def test_a_program_decides_alone_with_a_field_of_its_own(payment, frank):

@@ -116,7 +116,7 @@ def test_both_teams_have_to_approve_and_one_person_fills_one_place(people):
     finance, security = make_team("finance", bob, dave), make_team("security", bob, erin)
     request = make_voted(alice(), both(group(finance), group(security)))
     assert progress_of(request) == "0 of 2, finance and security missing"
-    with pytest.raises(NotAllowed, match="This request waits for finance and security"):
+    with pytest.raises(NotAllowed, match="This request is waiting for finance and security"):
         vote(request, frank)
     vote(request, bob)
     assert progress_of(request) == "1 of 2, security missing"
@@ -139,11 +139,11 @@ def test_stages_come_in_order_and_each_person_votes_once(people):
     bob, dave, erin, _frank = people
     leads, board = make_team("leads", bob, dave), make_team("board", bob, erin)
     request = make_voted(alice(), Terms(stages=(Stage(groups=(group(leads),)), Stage(groups=(group(board),)))))
-    with pytest.raises(NotAllowed, match="waits for leads"):
+    with pytest.raises(NotAllowed, match="is waiting for leads"):
         vote(request, erin)
     vote(request, bob)
     assert (progress_of(request), vote(request, bob).replayed) == ("Stage 2 of 2: 0 of 1, board missing", True)
-    with pytest.raises(NotAllowed, match="waits for board"):
+    with pytest.raises(NotAllowed, match="is waiting for board"):
         vote(request, dave)
     vote(request, erin)
     assert stored(request).status == "approved"
@@ -248,6 +248,6 @@ def test_that_a_call_has_succeeded_is_said_by_one_person_whose_vote_is_wanted(pe
     bob, dave, *_ = people
     request = make_request(alice(), Kind.RECOVERY, tool_name="pay")
     with_terms(request, both(group(make_team("finance", bob), votes=1), group(make_team("ops", *people[2:]))))
-    with pytest.raises(NotAllowed, match="waits for finance"):
+    with pytest.raises(NotAllowed, match="is waiting for finance"):
         decide(request, dave, Verdict.RESPOND, answer="receipt 7")
     assert decide(request, bob, Verdict.RESPOND, answer="receipt 7").decision.verdict == "respond"

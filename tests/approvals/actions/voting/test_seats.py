@@ -61,7 +61,7 @@ def back(person):
 
 def test_a_delegate_votes_for_who_is_away_and_it_is_on_record(payment, people):
     carol = people[1]
-    with pytest.raises(NotAllowed, match="waits for finance and security"):
+    with pytest.raises(NotAllowed, match="is waiting for finance and security"):
         vote(payment, carol)
     away(people[0], carol)
     vote(payment, again(carol), comment="As agreed.")
@@ -126,7 +126,7 @@ def test_a_delegate_does_not_vote_after_the_absent_person(payment, people):
     bob, carol, _dave = people
     vote(payment, bob)
     away(bob, carol)
-    with pytest.raises(NotAllowed, match="waits for security"):
+    with pytest.raises(NotAllowed, match="is waiting for security"):
         vote(payment, again(carol))
 
 
@@ -190,7 +190,7 @@ def test_of_two_delegates_one_after_another_only_one_votes(payment, people):
     vote(payment, again(carol))
     back(bob)
     away(bob, dave)
-    with pytest.raises(NotAllowed, match="waits for security"):
+    with pytest.raises(NotAllowed, match="is waiting for security"):
         vote(payment, again(dave))
     carol.user_permissions.clear()
     vote(payment, again(dave))

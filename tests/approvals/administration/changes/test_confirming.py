@@ -76,7 +76,7 @@ def test_a_change_that_was_swapped_under_the_open_page_is_refused_and_shown_anew
     refused = client.post(f"/settings/changes/{waiting_change().pk}/", sent)
     assert (refused.status_code, state()) == (409, before)
     shown = parse(refused.text)
-    assert "This change is no longer what you were shown. Nothing was confirmed." in shown.words
+    assert "This change is different from what you were shown. Nothing was confirmed." in shown.words
     (field,) = shown.find("input", name="shown")
     again_sent = {"do": "confirm", "shown": field.attributes["value"]}
     assert client.post(f"/settings/changes/{waiting_change().pk}/", again_sent).status_code == 302
@@ -124,7 +124,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(kind, ann, dora):
     LOOSER[kind](ann)
     MEANWHILE[kind]()
     before = state()
-    with pytest.raises(Conflict, match="What this would replace was changed meanwhile"):
+    with pytest.raises(Conflict, match="Someone has changed what this would replace"):
         confirm(waiting_change(), dora)
     assert state() == before
 
@@ -155,10 +155,10 @@ def test_a_key_for_someone_else_works_once_it_is_confirmed_and_only_its_maker_sa
 
 LIMITED = {
     "a scope of their own": (LOOSER["scope"], "You cannot change your own scopes."),
-    "four eyes of a tool": (LOOSER["tool"], "you cannot take four eyes off a tool"),
+    "four eyes of a tool": (LOOSER["tool"], "you cannot turn off the two-person rule for a tool"),
     "the key field of their limit": (
         lambda by: store_tool_settings("wire", {"key_fields": ["/cents_fee"]}, by=by),
-        "A scope of yours has a limit, which is compared with the key fields of this tool.",
+        "One of your scopes has a limit that is compared with the key fields of this tool.",
     ),
 }
 

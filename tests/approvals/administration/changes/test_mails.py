@@ -45,10 +45,10 @@ def test_every_other_administrator_is_told_that_a_change_waits_and_not_what_it_i
     LOOSER["tool"](ann)
     text = (
         "ann requested a change that another administrator must confirm (Settings of a tool). Until then, nothing changes.\n\n"
-        "Read what it changes, and confirm or cancel it within 7 days:\n\n"
+        "Review the change, and confirm or cancel it within 7 days:\n\n"
         "https://desk.example.org/settings/changes/\n\n"
     )
-    assert mails() == [("dora@example.org", "[Pausepoint] A change waits for another administrator", text)]
+    assert mails() == [("dora@example.org", "[Pausepoint] A change is waiting for another administrator", text)]
 
 
 def test_several_changes_of_one_administrator_within_some_minutes_are_one_mail(settings):

@@ -99,7 +99,7 @@ def test_a_new_invitation_replaces_the_previous_one_and_a_withdrawn_one_is_worth
     first, second = mailed_links()
     assert (refusals(first), refusals(second)) == ([REFUSED], [])
     page = press(client, "withdraw")
-    assert "This person has no password yet, and no open invitation." in parse(page.text).words
+    assert "This person has no password yet, and no pending invitation." in parse(page.text).words
     assert (refusals(second), press(client, "withdraw").status_code) == ([REFUSED], 409)
     changes = ["invited", "invited again", "withdrawn"]
     assert events() == [("person.invited", change) for change in changes]

@@ -238,5 +238,5 @@ def test_the_page_of_a_person_says_which_rules_of_the_policy_need_them():
 
     for person in (named, member):
         assert [one.words.partition(":")[0] for one in shown(person).find("li")] == ["Large"]
-        assert f"These rules of the policy, version {version}, ask for this person" in shown(person).words
-    assert f"No rule of the policy, version {version}, names this person" in shown(other).words
+        assert f"In version {version} of the policy, these rules name this person" in shown(person).words
+    assert f"In version {version} of the policy, no rule names this person" in shown(other).words

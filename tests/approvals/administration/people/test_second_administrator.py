@@ -106,7 +106,7 @@ def test_administrators_are_made_by_two_and_a_new_one_waits_too():
     shown = parse(browser(ewa).get("/settings/people/").text).find("ul", class_="pending-changes")[0].words
     assert "Give eve these roles: Administrator" in shown
     own = parse(browser(dora).get(f"/settings/people/{eve.pk}/").text).find("ul", class_="pending-changes")[0]
-    assert [button.words for button in own.find("button")] == ["Cancel the change"]
+    assert [button.words for button in own.find("button")] == ["Cancel change"]
     assert press(dora, "withdraw")[0] == 302
     assert (may(eve), waiting(), steps()[-1]) == (set(), [], ("dora", "withdrawn", "roles"))
 
@@ -122,7 +122,7 @@ def test_a_link_for_somebody_who_decides_is_shown_to_the_second_administrator_on
     assert (status, "/password/reset/" in parse(page).find("pre")[0].words) == (200, True)
     assert mails() == [
         ("bob@example.org", "dora requested a link that sets the password of your account."),
-        ("bob@example.org", "ewa made a link that sets the password of your account."),
+        ("bob@example.org", "ewa created a link that sets the password of your account."),
     ]
 
 
@@ -204,7 +204,7 @@ def test_a_key_for_somebody_else_never_decides_and_the_person_is_told_of_keys():
     own = sent | {"user": "root", "scopes": ["decide"]}
     assert browser(User.objects.get(username="root")).post("/settings/keys/", own).status_code == 200
     assert mails() == [
-        ("bob@example.org", "dora made an API key that acts for you: agent (ask)."),
+        ("bob@example.org", "dora created an API key that acts for you: agent (ask)."),
         ("bob@example.org", "dora revoked your API key agent."),
     ]
     assert target.pk == key.user_id
@@ -273,4 +273,4 @@ def test_who_confirms_reads_what_was_changed_in_the_account_before():
         if "Give carol" in one.words
     ]
     lines = [line.words.partition(" by dora")[0] for line in row.find("p")[1:]]
-    assert lines == ["Password link made", "Email address changed to other@example.org"]
+    assert lines == ["Password link created", "Email address changed to other@example.org"]

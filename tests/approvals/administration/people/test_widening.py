@@ -47,7 +47,7 @@ def test_who_decides_for_someone_does_not_add_them_to_a_team_that_a_scope_names(
     make_scope(team, by=User.objects.create_superuser("root"))
     absent = bob()
     away(absent, hal)
-    assert "You decide for bob at the moment." in join(hal, absent, team)
+    assert "You are currently deciding for bob." in join(hal, absent, team)
     assert not absent.groups.exists()
 
 

@@ -74,7 +74,7 @@ def test_a_rule_is_written_in_the_form_and_read_in_both_views(client):
     )
     [rule] = draft_in(page)["rules"]
     assert rule["ask"] == {"stages": [{"groups": [{"people": ["bob"]}]}], "deadline": {"after": 600, "then": "halt"}}
-    asks = "Needs the approval of bob. The person who runs the agent may not decide."
+    asks = "Needs the approval of bob. The requester may not decide."
     assert f"{asks} Stops the run if no one decides within 10 minutes." in words(page)
 
 
@@ -85,7 +85,7 @@ def test_the_form_warns_of_a_calculation_with_a_number_as_it_is_sent(client):
     page = post(client, draft_in(page), "store:0", **RULE | {"rule-when": "double(input.amount) * 2.0 < 500.0"})
     assert (page.status_code, warning in words(page)) == (200, False)
     refused = post(client, {"rules": []}, "store:", **RULE | {"rule-when": "1 == 1.0"})
-    assert "Write both numbers with a point, as in 1.0, or neither" in words(refused)
+    assert "Write both numbers with a decimal point, as in 1.0, or neither" in words(refused)
 
 
 def test_what_the_form_has_no_field_for_stays(client):
@@ -118,7 +118,7 @@ def test_the_switches_of_the_policy_are_turned_on_and_off_in_the_draft(client):
         assert draft_in(post(client, {"rules": [], name: True}, name)) == {name: False, "rules": []}
     apply_policy(repeat_rejections=True)
     for path in ("/settings/policy/", "/settings/policy/change/", "/settings/policy/1/"):
-        assert "What a person rejected in the last 7 days is rejected again" in words(client.get(path)), path
+        assert "A request that a person rejected in the last 7 days is rejected again" in words(client.get(path)), path
 
 
 def test_a_change_is_replayed_and_then_applied_with_a_reason(client):
@@ -171,7 +171,7 @@ def test_a_change_that_someone_overtook_is_refused_in_words(client):
     apply_policy(ALLOW, four_eyes=True, by=administrator("eve"))
     refused = post(client, {"rules": [ALLOW]}, "apply", previewed=previewed, reason="Because.")
     assert refused.status_code == 422
-    assert "Version 1, which eve applied, is live." in words(refused)
+    assert "Version 1, applied by eve, is live." in words(refused)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_display_name_is_stored_and_shown_and_a_refused_one_stays_in_its_field
     assert [one.attributes["data-initials"] for one in page.find("span", class_="avatar")] == ["AJ", "AJ"]
     refused = client.post("/settings/name/", {"display_name": "Bob"})
     assert (refused.status_code, errors(refused.text)) == (
-        422, ["This looks like the name of someone else. Choose another one."],
+        422, ["This looks like someone else's name. Choose another one."],
     )  # fmt: skip
     assert User.objects.get(username="alice").first_name == "Alice Jones"
 
@@ -71,9 +71,9 @@ def test_an_address_changes_when_its_link_is_confirmed_and_the_old_address_is_to
     person = with_address(alice())
     link = ask(person, django_capture_on_commit_callbacks)
     assert sent() == [
-        ("new@example.org", "The Pausepoint account alice is to use this email address."),
-        ("old@example.org", "You asked to change the email address of your account to new@example.org. Confirm it with "
-         "the link in the email there."),
+        ("new@example.org", "The Pausepoint account alice is about to use this email address."),
+        ("old@example.org", "You asked to change the email address of your account to new@example.org. To confirm it, "
+         "open the link in the email sent there."),
     ]  # fmt: skip
     client = browser(person)
     assert client.get(link).status_code == 200
@@ -114,7 +114,7 @@ def test_a_link_expires(django_capture_on_commit_callbacks, monkeypatch):
         ({"password": "wrong"}, ["Wrong current password."]),
         ({"email": "nonsense"}, ["Enter a valid email address."]),
         ({"email": "a@b.org\nBcc: c@d.org"}, ["Enter a valid email address."]),
-        ({"email": "old@example.org"}, ["This is your address already."]),
+        ({"email": "old@example.org"}, ["This is already your address."]),
         ({"email": "", "password": ""}, ["This field is required.", "This field is required."]),
     ],
 )

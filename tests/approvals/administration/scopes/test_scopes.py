@@ -68,7 +68,7 @@ def test_the_preview_says_who_loses_and_what_no_one_could_decide(client):
     assert "bob sees 2, then 2 decides 2, then 1 Loses" in text
     assert "erin sees 2, then 0 decides 2, then 0 Loses" in text
     assert "carol sees 2, then 0 decides 0, then 0 Loses" in text
-    assert "No one but superusers could decide these waiting requests:" in text
+    assert "Only superusers could decide these waiting requests:" in text
 
 
 def text_of(html: str) -> str:
@@ -82,9 +82,9 @@ def test_the_preview_says_why_a_scope_leaves_a_request_to_no_one(client, admin):
     make_request(User.objects.get(username="alice"), tool_name="refund", title="Refund it?", input={"amount": 500})
     client.force_login(root)
     text = text_of(previewed(client)[0])
-    assert "Pay the salaries? “Refunds” does not fit: tool: “payroll” is not “refund*”." in text
-    assert "Refund it? “Refunds” fits, but the amount is above its limit, or missing." in text
-    assert "No one but superusers could decide approvals above 100, or without an amount." in text
+    assert "Pay the salaries? “Refunds” does not match: tool: “payroll” is not “refund*”." in text
+    assert "Refund it? “Refunds” matches, but the amount is above its limit, or missing." in text
+    assert "Only superusers could decide approvals above 100, or without an amount." in text
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_the_preview_says_why_a_scope_leaves_a_request_to_no_one(client, admin):
 )
 def test_a_first_scope_that_leaves_no_one_who_may_decide_is_warned_of(client, terms, warns):
     bob(), carol()
-    warning = "No one but superusers could decide approvals: no scope lets anyone decide whose role allows it."
+    warning = "Only superusers could decide approvals: no scope lets people with a deciding role decide."
     assert (warning in text_of(previewed(client, **terms)[0])) is warns
 
 
@@ -106,7 +106,7 @@ def test_a_change_that_takes_the_last_one_who_may_decide_is_warned_of(client, ad
     decider = bob()
     carol()
     address = f"/settings/scopes/{make_scope(decider, by=admin).pk}/"
-    warning = "No one but superusers could decide approvals"
+    warning = "Only superusers could decide approvals"
     assert warning not in previewed(client, address, limit="")[0]
     assert warning in previewed(client, address, people="carol", limit="")[0]
     # A person with `ignore_scopes` always may.
@@ -118,7 +118,7 @@ def test_deleting_the_scope_of_the_last_one_who_may_decide_is_warned_of(client, 
     decider, auditor = bob(), carol()
     only = make_scope(decider, by=admin)
     address = f"/settings/scopes/{only.pk}/delete/"
-    warning = "No one but superusers could decide approvals"
+    warning = "Only superusers could decide approvals"
     # Without any scope, everyone with the role decides again.
     assert warning not in client.get(address).content.decode()
     make_scope(auditor, by=admin, may="see")
@@ -228,15 +228,15 @@ def test_the_pages_of_a_person_and_of_a_tool_say_who_may_decide_what(client, adm
     decider, other = bob(), make_person("erin", "decide_approvalrequest")
     make_request(alice(), tool_name="refund")
     person, tool = f"/settings/people/{decider.pk}/", "/settings/tools/refund/"
-    assert "Every request: the role allows it, and no approver scope limits it." in words(client, person)
-    assert "Everyone with the role Approver, as there are no approver scopes." in words(client, tool)
+    assert "Every request. Their role allows it, and no approver scope limits it." in words(client, person)
+    assert "Everyone with the role Approver, because there are no approver scopes." in words(client, tool)
     team = Group.objects.create(name="payments")
     decider.groups.add(team)
     scope = make_scope(team, by=admin, tools=["refund"], limit=100)
     said = "May see, answer and decide calls of refund. Approvals only up to an amount of 100."
     assert f"{scope.name} : {said} As a member of payments." in words(client, person)
     assert f"{scope.name} : {said} Teams: payments" in words(client, tool)
-    assert "no approver scope names this person." in words(client, f"/settings/people/{other.pk}/")
+    assert "No approver scope names this person." in words(client, f"/settings/people/{other.pk}/")
 
 
 def test_who_decides_cannot_join_a_team_that_a_scope_names():

@@ -92,6 +92,6 @@ def test_the_page_of_a_tool_says_who_decides_by_the_policy():
     (section,) = parse(browser(administrator()).get("/settings/tools/refund/").text).find(
         "section", aria_labelledby="scopes"
     )
-    assert f"These rules of the policy, version {version}, could match its requests" in section.words
+    assert f"In version {version} of the policy, these rules could match its requests" in section.words
     assert [one.words.partition(":")[0] for one in section.find("li")] == ["Refunds", "The rest"]
     assert "Needs the approval of one of finance." in section.words

@@ -99,7 +99,7 @@ def test_a_check_takes_the_decision_too_and_later_ones_hear_who_did():
         "request_id": request["request_id"],
         "status": "taken",
         "url": only().public_url,
-        "message": f"{words} Do not run it because of this. If it has to run once more, call request_approval again.",
+        "message": f"{words} So do not run it. To run it again, call request_approval again.",
     }
     assert agent.call("request_approval", REFUND).outcome["status"] == "pending"
 
@@ -124,7 +124,7 @@ def test_another_client_that_reads_an_approval_takes_nothing_from_who_asked():
     assert (read["status"], read["by"], read["message"]) == (
         "approved",
         "bob",
-        "A person approved this for the program that asked. Do not run it because of this.",
+        "A person approved this for the program that requested it, not for you. Do not run it.",
     )
     assert (only().taker, agent.call("request_approval", REFUND).outcome["status"]) == ("", "approved")
 
@@ -249,7 +249,7 @@ def test_a_result_of_an_input_with_a_hidden_value_is_compared_with_its_salt():
     decide(decider, Verdict.APPROVE)
     report = {"request_id": str(only().pk), "output": "open"}
     other = agent.call("report_result", report | {"input": hidden | {"pin": "0000"}})
-    assert other.refusal.startswith("The input that ran is not the approved input.")
+    assert other.refusal.startswith("The input that ran differs from the approved input.")
     assert agent.call("report_result", report | {"input": hidden}).outcome == {}
 
 
@@ -259,7 +259,7 @@ def test_a_result_of_another_input_is_on_record_but_is_no_result():
     decide(decider, Verdict.APPROVE)
     ran = {"request_id": str(only().pk), "output": 1, "input": {"order": "4711", "amount": 9999}}
     refusal = agent.call("report_result", ran).refusal
-    assert refusal.startswith("The input that ran is not the approved input.")
+    assert refusal.startswith("The input that ran differs from the approved input.")
     assert not AuditEntry.objects.filter(event="tool.result").exists()
     both = {"request_id": str(only().pk), "output": 1, "error": "x"}
     assert agent.call("report_result", both).refusal.startswith("Send either an output or an error.")

@@ -173,7 +173,7 @@ def test_the_permission_prompt_allows_what_was_approved_and_denies_the_rest():
     agent, decider = Agent(alice()), bob()
     waiting = agent.call("permission", WRITE)
     assert "structuredContent" not in waiting.result
-    words = f"No one has decided yet, so this was not run. The request waits at {only().public_url}."
+    words = f"No one has decided yet, so this was not run. The request is waiting at {only().public_url}."
     assert waiting.value == {"behavior": "deny", "message": words}
     assert (only().tool_name, only().tool_call_id, only().input) == ("Write", "toolu_1", {"path": "a.txt"})
     decide(decider, Verdict.EDIT, edited_input={"path": "b.txt"})

@@ -37,7 +37,7 @@ def test_the_live_policy_and_its_versions_are_read(machine):
             "says": [
                 "Asks people about all requests.",
                 "Only if: hour < 6",
-                "The person who runs the agent may not decide.",
+                "The requester may not decide.",
                 "One rejection ends it.",
             ],
         },

@@ -114,7 +114,7 @@ def test_someone_who_is_not_needed_is_told_who_is(agent, deciders):
     asked = ask(agent, both(group(make_team("finance", deciders[0].key.user))))
     refused = deciders[1].decide(asked, "approve")
     assert (refused.status, refused.body["code"]) == (403, "not_allowed")
-    assert refused.body["detail"] == "Your vote is not needed now. This request waits for finance."
+    assert refused.body["detail"] == "Your vote is not needed now. This request is waiting for finance."
 
 
 def test_a_list_says_how_far_the_votes_are_and_names_the_rule_with_its_version(agent, deciders):

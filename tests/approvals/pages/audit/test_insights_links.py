@@ -59,7 +59,7 @@ def test_empty_tables_say_what_will_be_there():
         ({"ended": 10, "approved": 8, "expired": 2}, "Often expires: extend its deadline, or notify more people."),
         (
             {"ended": 10, "approved": 10, "readable": 10, "hasty": 5},
-            "Often decided faster than it can be read: choose its key fields.",
+            "Often decided faster than it can be read: choose key fields for it.",
         ),
         (
             {"ended": 9, "approved": 9, "median": 3601.0},

@@ -47,7 +47,7 @@ def test_values_that_the_fields_cannot_show_stay_json(asked):
     form = edit_form(press(client, edit_form(client.get(asked.get_absolute_url()).text), "Edit as JSON").text)
     refused = press(client, form, "Edit in fields", input='{"amount": 20, "new": {"deep": [1]}}')
     assert refused.status_code == 422
-    assert "These values do not fit the fields." in parse(refused.text).words
+    assert "These values do not match the fields." in parse(refused.text).words
     assert '"deep"' in edit_form(refused.text).fields["input"]
 
 

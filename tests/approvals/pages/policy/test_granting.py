@@ -87,13 +87,13 @@ def test_the_panel_offers_what_is_possible_and_says_why_the_rest_is_not():
     assert choices(page, "audience") == ["key"]
     assert choices(page, "lasts") == ["3600", "28800", "604800", "today", "time", "uses"]
     assert [each.words for each in parse(page).find("ul", class_="hint")[0].find("li")] == [
-        "“the same key fields” is not offered: it must be this exact input: the tool runs what it is told. "
+        "“the same key fields” is not available: it must be this exact input: the tool runs commands or changes files. "
         "An administrator can allow more in its settings.",
-        "“any input of this tool” is not offered: it must be this exact input: the tool runs what it is told. "
+        "“any input of this tool” is not available: it must be this exact input: the tool runs commands or changes files. "
         "An administrator can allow more in its settings.",
-        "“this agent” is not offered: it is not possible: the request names no agent.",
-        "“this workflow” is not offered: it is not possible: the workflow ends with this request.",
-        "“this conversation” is not offered: it is not possible: the request names no conversation.",
+        "“this agent” is not available: it is not possible: the request names no agent.",
+        "“this workflow” is not available: it is not possible: the workflow ends with this request.",
+        "“this conversation” is not available: it is not possible: the request names no conversation.",
     ]
 
 
@@ -131,7 +131,7 @@ def test_a_preview_says_in_one_sentence_what_runs_and_lists_what_people_rejected
     answer = browser(decider).post(at(request, "grant"), seen(request) | typed, headers=HTMX)
     (sentence,) = said(answer.text, "grant-sentence")
     assert sentence.startswith(
-        "Calls of refund with any input run without asking for the agent billing (requested by alice), until "
+        "For the agent billing (requested by alice), calls of refund with any input run without asking, until "
     )
     assert sentence.endswith(", at most 3 times.")
     (warning,) = parse(answer.text).find("details", class_="grant-warning")
@@ -234,7 +234,7 @@ def test_what_waits_and_is_covered_is_said_before_and_offered_after_and_decided_
     assert offer.attributes["action"] == "/requests/bulk/"
     (grant,) = Grant.objects.all()
     assert (
-        "2 requests that the grant covers go on waiting"
+        "2 requests that the grant covers are still waiting"
         in parse(client.get(f"/settings/grants/{grant.pk}/").text).words
     )
     assert statuses([*waiting, *others]) == ["pending"] * 5
@@ -262,6 +262,6 @@ def test_nothing_is_offered_of_what_the_person_may_not_decide_or_of_a_grant_that
     browser(reader).post(at(request, "decide"), sent, headers=HTMX)
     (grant,) = Grant.objects.all()
     page = f"/settings/grants/{grant.pk}/"
-    assert "goes on waiting" in parse(browser(reader).get(page).text).words
+    assert "is still waiting" in parse(browser(reader).get(page).text).words
     assert ask(asker, {"amount": 3}).status == "approved", "its only use"
-    assert "goes on waiting" not in parse(browser(reader).get(page).text).words
+    assert "is still waiting" not in parse(browser(reader).get(page).text).words

@@ -160,7 +160,7 @@ def test_asking_about_everything_is_shown_on_every_page_until_it_is_switched_off
     )
     for user, address in places:
         (banner,) = page(user, address).find("aside", class_="ask-banner")
-        assert banner.words.startswith("Ask about everything is on: no grant is used. Switched on by bob ")
+        assert banner.words.startswith("Ask about everything is on: grants do not apply. Turned on by bob ")
     assert client.post(form.action, form.fields | {"on": "yes"}, follow=True).status_code == 200
     (form,) = forms(client.get(LEDGER).text, "switch/")
     client.post(form.action, form.fields | {"on": "no"})

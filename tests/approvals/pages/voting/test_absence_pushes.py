@@ -57,7 +57,7 @@ def test_the_delegate_gets_the_buttons_and_loses_them_again():
     absent, other = bob(), delegate()
     request = payment_of(alice(), absent)
     before = pushed(other, absent)
-    assert ("Approve" in buttons(before), "This request waits for finance." in before) == (False, True)
+    assert ("Approve" in buttons(before), "This request is waiting for finance." in before) == (False, True)
     absence = away(absent, other)
     during = pushed(other, absent)
     assert "You vote for bob, who is away." in parse(during).find("section", id=f"request-{request.pk}")[0].words
@@ -129,7 +129,7 @@ async def test_open_pages_are_told_when_it_is_set_and_ended():
         assert "You vote for bob" in await page.until(f'id="request-{request.pk}"')
         assert "You vote for bob" in await inbox.until(f'id="request-{request.pk}"')
         await run(lambda: end_absence(absence.pk, by=absent, via=Door.DASHBOARD))
-        assert "waits for finance" in await page.until(f'id="request-{request.pk}"')
+        assert "is waiting for finance" in await page.until(f'id="request-{request.pk}"')
 
 
 @pytest.mark.django_db(transaction=True)
@@ -143,7 +143,7 @@ async def test_open_pages_are_told_once_of_one_that_begins_by_itself():
         await run(absence_actions.tell_of_changing_absences)
         await run(lambda: Absence.objects.filter(pk=absence.pk).update(until=timezone.now()))
         await run(absence_actions.tell_of_changing_absences)
-        assert "waits for finance" in await page.until(f'id="request-{request.pk}"')
+        assert "is waiting for finance" in await page.until(f'id="request-{request.pk}"')
 
 
 @pytest.mark.django_db(transaction=True)

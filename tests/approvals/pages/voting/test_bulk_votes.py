@@ -113,4 +113,4 @@ def test_votes_alone_are_not_said_to_be_decisions(payment, people):
     done = send(browser(people[0]), [f"{payment.pk}:{payment.voted_digest}"], confirmed="yes")
     page = parse(done.text)
     assert page.find("h1")[0].words == "1 vote counted"
-    assert [hint.words for hint in page.find("p", class_="hint")] == ["1 request waits for the votes of others."]
+    assert [hint.words for hint in page.find("p", class_="hint")] == ["1 request is waiting for other votes."]

@@ -50,10 +50,10 @@ def test_the_first_vote_leaves_the_card_waiting_and_the_second_ends_it(payment, 
 def test_someone_of_neither_team_sees_who_is_missing_and_no_buttons(payment, people):
     page = browser(people[2]).get(payment.get_absolute_url()).text
     assert "Approve" not in buttons(page)
-    assert "This request waits for finance and security." in page
+    assert "This request is waiting for finance and security." in page
     refusal = browser(people[2]).post(at(payment), seen(payment) | {"verdict": "approve"}, headers=HTMX)
     assert (refusal.status_code, Vote.objects.count()) == (403, 0)
-    assert "This request waits for finance and security." in refusal.text
+    assert "This request is waiting for finance and security." in refusal.text
 
 
 def test_a_card_shows_the_proposal_and_votes_on_it(payment, people):
@@ -186,7 +186,7 @@ def test_other_open_pages_are_told_of_a_vote_and_forms_in_use_stay(payment, peop
     assert "1 of 2, security missing" in words_of(pushed, "p", "votes-progress")[0]
     assert f'data-version="{before}"' in pushed
     # Whose vote is not wanted gets a card of their own.
-    assert "This request waits for security." in _workflow_changed(
+    assert "This request is waiting for security." in _workflow_changed(
         standing_of(people[2]), shared, payment.workflow_id, str(payment.pk)
     )
 

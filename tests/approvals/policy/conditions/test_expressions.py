@@ -26,7 +26,7 @@ def holds(text: str, value=None, **more) -> bool | None:
         (
             "1 == 1.0",
             "line 1, column 3: found no matching overload for '_==_' applied to '(int, double)'. Write both numbers with a "
-            "point, as in 1.0, or neither; double(…) makes the one of the other",
+            "decimal point, as in 1.0, or neither; double(…) converts a whole number",
         ),
         (
             "double(input.amount) > 5",

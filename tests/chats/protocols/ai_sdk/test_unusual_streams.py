@@ -64,7 +64,7 @@ def test_a_repeated_step_ends_the_stream_with_an_error():
     chunks = [chunk for index in (0, 1, 1) for chunk in stream.encode(events.StepStarted(index))]
     assert chunks[-1] == {
         "type": "error",
-        "errorText": "The answer was begun again on the server. Reload the chat to see it.",
+        "errorText": "The answer was restarted on the server. Reload the chat to see it.",
     }
     assert stream.encode(events.StepStarted(2)) == []
 

@@ -88,6 +88,6 @@ def test_a_chat_goes_from_responses_to_chat_completions_and_back_with_the_same_m
     there_and_back = [{"before": GPT, "now": GPT, "answers": answers} for answers in (2, 0)]
     assert changed == [None, None, there_and_back[0], None, there_and_back[1]]
     assert words_of({"code": "model_changed", **there_and_back[0]}) == (
-        "From here on gpt-5.5 is called through another API. "
-        "It does not see its thoughts from before, nor the searches and code that it ran."
+        "From here on, gpt-5.5 is called through another API. "
+        "It does not see its earlier thoughts, or the searches and code that it ran."
     )

@@ -164,6 +164,6 @@ def test_an_agent_that_the_api_would_refuse_is_found_by_the_check(server):
     agent = Agent(name="clerk", stop_sequences=["END"], tool_choice="fly", server_tools=[search])
     assert provider(server).problems(agent) == [
         "The Responses API does not accept stop sequences. Remove them, or set HITL_PROVIDER=openai.",
-        "Only Claude has the server tools web_search. Remove them, or give the agent tools of its own.",
+        "Only Claude has the server tools web_search. Remove them, or give the agent its own tools.",
         "tool_choice names the tool 'fly', which the agent does not have.",
     ]

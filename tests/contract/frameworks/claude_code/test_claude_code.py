@@ -248,7 +248,7 @@ def test_a_deadline_that_halts_denies_the_call_and_stops_the_run_where_the_versi
     claude.run(bash(1, "touch one"), ends=not newest)
     pass_deadline(claude.desk, claude.waiting(command="touch one")["id"])
     heard, last = claude.results()
-    assert "No one decided in time, and the policy stops the run then. Do nothing more." in heard["toolu_1"]
+    assert "No one decided in time, so the policy stops the run. Do nothing more." in heard["toolu_1"]
     # The oldest version ignores `continue` beside a denial: its model is asked once more.
     assert (last["terminal_reason"], len(claude.model.requests)) == (
         ("hook_stopped", 1) if newest else ("completed", 2)
@@ -285,7 +285,7 @@ def test_a_prompt_does_not_get_past_a_deferred_call_which_runs_once_after_the_ap
     for _early in range(2):
         claude.run(arguments=resume, ends=False)
         last = claude.results()[1]
-        assert "A call of this session still waits for a decision" in last["result"], last
+        assert "A call of this session is still waiting for a decision" in last["result"], last
     assert (len(claude.model.requests), claude.files) == (1, set())
     (request,) = claude.made()
     claude.decide(request, "approve")

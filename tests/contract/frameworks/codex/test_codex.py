@@ -131,7 +131,7 @@ def test_a_deadline_that_halts_denies_the_command_and_its_model_is_told_to_do_no
     codex.run(shell("call_1", "touch one"))
     pass_deadline(codex.desk, codex.waiting(command="touch one")["id"])
     codex.ended()
-    words = "No one decided in time, and the policy stops the run then. Do nothing more."
+    words = "No one decided in time, so the policy stops the run. Do nothing more."
     assert (words in codex.model.outputs["call_1"], codex.late(), codex.files) == (True, 410, set())
 
 

@@ -45,10 +45,10 @@ def test_a_grant_is_given_with_a_key_seen_used_revoked_and_stopped(windows, peop
     assert violations(page, axe) == {}
     sentence = page.locator(".grant-sentence")
     assert sentence.inner_text().startswith(
-        "Calls of sendReport with this exact input run without asking for this API key (requested by requester), until"
+        "For this API key (requested by requester), calls of sendReport with this exact input run without asking, until"
     )
-    page.get_by_label("All uses are used up").check()
-    page.get_by_label("Uses at most").fill("2")
+    page.get_by_label("After the maximum uses").check()
+    page.get_by_label("Maximum uses").fill("2")
     page.locator(".grant-sentence", has_text="at most 2 times").wait_for()
     page.get_by_role("button", name="Approve and grant").click()
     page.locator(".outcome").wait_for()
@@ -184,7 +184,7 @@ def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
         "1 request that this would have approved in the last 30 days was rejected."
     )
     assert " ".join(also.inner_text().split()) == (
-        "2 requests that wait now are covered, too. After this you can approve them together."
+        "2 waiting requests are covered, too. After this, you can approve them together."
     )
     until(
         lambda: all(map(in_view, (button, sentence, warning, also))), "what the terms mean is in view, above the button"
@@ -197,21 +197,21 @@ def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
     link = shown.locator("[data-grants]:focus")
     link.wait_for()
     link.press("Enter")
-    page.get_by_label("Uses at most").fill("7")
+    page.get_by_label("Maximum uses").fill("7")
     page.keyboard.press("Escape")
-    assert page.get_by_label("Uses at most").input_value() == "7"
+    assert page.get_by_label("Maximum uses").input_value() == "7"
     page.get_by_label("Any input").check()
     sentence.wait_for()
     # With real keys: where a script moves the focus out of a field, the next key is taken for the rest of a sentence.
     button.focus()
     for key in ("Tab", "Shift+Tab", "Enter"):
         page.keyboard.press(key)
-    outcome = shown.locator(".outcome", has_text="2 requests that the grant covers go on waiting")
+    outcome = shown.locator(".outcome", has_text="2 requests that the grant covers are still waiting")
     outcome.wait_for()
     # The pane stays on it, and leads to the page that shows them side by side; nothing else was decided.
     until(lambda: in_view(outcome.get_by_role("button")), "the way to the others is in view")
     assert [status_of(server, request) for request in others] == ["pending"] * 2
-    outcome.get_by_role("button", name="Look at these 2 and approve them…").press("Enter")
+    outcome.get_by_role("button", name="Review and approve these 2…").press("Enter")
     page.wait_for_url("**/bulk/")
     assert page.get_by_role("heading", level=1).inner_text() == "Approve 2 requests?"
     assert [status_of(server, request) for request in others] == ["pending"] * 2

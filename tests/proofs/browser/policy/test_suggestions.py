@@ -76,7 +76,11 @@ def test_a_suggestion_becomes_a_grant_that_a_person_gives(windows, server, axe):
 @pytest.mark.parametrize(
     ("document", "line", "words"),
     [
-        ('{\n  "rules": [\n    {"name": "a"\n     "then": "ask"}\n  ]\n}', 4, "line 4, column 6: a comma is missing"),
+        (
+            '{\n  "rules": [\n    {"name": "a"\n     "then": "ask"}\n  ]\n}',
+            4,
+            "line 4, column 6: a comma or a bracket is",
+        ),
         ('{\n  "rules": [\n    {"name": "a",\n     "then": "allowed"}\n  ]\n}', 4, "Line 4:"),
     ],
 )

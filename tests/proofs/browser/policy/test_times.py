@@ -43,4 +43,4 @@ def test_an_absence_ends_when_the_reader_means(windows, server):
         meant = datetime.combine(day, time(9), ZoneInfo(zone)).astimezone(UTC)
         assert shown.get_attribute("datetime") == meant.isoformat()
         with page.expect_navigation():
-            page.get_by_role("button", name="End", exact=True).click()
+            page.get_by_role("button", name="End now", exact=True).click()

@@ -209,7 +209,7 @@ def test_the_open_page_of_a_delegate_says_for_whom_they_vote_as_soon_as_someone_
     request = Remote(server, "requester", ("ask", "read")).ask(**CALL)
     page = windows.open(server.person("approver"), f"/requests/{request['id']}/")
     approve = page.get_by_role("button", name="Approve", exact=True)
-    page.get_by_text("This request waits for finance and security.").wait_for()
+    page.get_by_text("This request is waiting for finance and security.").wait_for()
     assert approve.count() == 0
     # In another process: the sweep of the server finds it.
     server.run(ABSENCE.format(away=True))
