@@ -90,8 +90,8 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
     if filters.q:
         entries, scanned = with_words_of_requests(entries, filters.q)
         scans.add(scanned)
-    if filters.least is not None or filters.most is not None:
-        entries, scanned = with_amounts(entries, filters.least, filters.most)
+    if filters.amounts:
+        entries, scanned = with_amounts(entries, filters.amounts)
         scans.add(scanned)
     # A filter with few matches limits the scan of the other.
     return entries, scans == {True}
