@@ -49,12 +49,12 @@ def with_amounts(
         )
         few = not each and cursor.fetchone()[0] <= FEW_ABOUT
     if rows.model is ApprovalRequest:
-        rows = _with_visible_amounts(rows, "pk")
+        rows = rows.filter(has_visible_amount("pk"))
         for sign, bound in bounds:
             rows = rows.filter(**{f"amount__{_LOOKUPS[sign]}": bound})
         matching = f"SELECT a.request_id FROM {TABLE} a WHERE {condition}"
         return rows.filter(pk__in=RawSQL(matching, values)) if few else rows, not few  # noqa: S611 - constants and parameters
-    rows = _with_visible_amounts(rows, "request_id")
+    rows = rows.filter(has_visible_amount("request_id"))
     matching = f"SELECT a.id FROM {TABLE} a WHERE {condition}"
     one_of = {
         "sqlite": f"{TABLE}.id IN ({matching})",
@@ -66,10 +66,10 @@ def with_amounts(
     ), not few
 
 
-def _with_visible_amounts(rows: QuerySet[M], request: str) -> QuerySet[M]:
-    """Leave out the rows whose request has a hidden amount; `request` is the column with its id."""
+def has_visible_amount(request: str) -> Coalesce:
+    """Return whether the request of a row has no hidden amount; `request` is the column with its id."""
     hidden = words_to_index(facts=HIDDEN_AMOUNT)
     visible = ExpressionWrapper(~Q(words__contains=hidden), BooleanField())
     # A scalar subquery is evaluated only for rows that match otherwise.
     texts = SearchText.objects.filter(request=OuterRef(request)).values_list(visible)
-    return rows.filter(Coalesce(Subquery(texts), True, output_field=BooleanField()))
+    return Coalesce(Subquery(texts), True, output_field=BooleanField())

@@ -23,7 +23,7 @@ from approvals.models import (
     Workflow,
 )
 from approvals.models.preferences import ListPage
-from approvals.queries.amounts import with_amounts
+from approvals.queries.amounts import has_visible_amount, with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
 from approvals.queries.described import description
 from approvals.queries.preferences import settings_of_tools
@@ -145,8 +145,8 @@ def page_of(filters: AuditFilters) -> AuditPage:
         last = others.values_list("at", "pk")[SCANNED : SCANNED + 1].first()
     if last is not None:
         matching = matching.filter(_compared(">=", AuditCursor(*last)))
-    entries = _after(matching, filters.after).order_by("-at", "-pk").defer("body")
-    rows = list(entries.annotate(**{"short_body": _short("body")})[: PAGE + 1])
+    entries = _after(matching, filters.after).order_by("-at", "-pk")
+    rows = list(for_lines(entries)[: PAGE + 1])
     if len(rows) <= PAGE:
         return (
             AuditPage(rows, AuditCursor(*last), last[0])
@@ -169,6 +169,11 @@ def _compared(sign: str, cursor: AuditCursor) -> RawSQL:
     return RawSQL(compared, [at, cursor.pk], BooleanField())  # noqa: S611
 
 
+def for_lines(entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    """Read entries with `short_body` in place of the body, for `subjects_of` and lines."""
+    return entries.defer("body").annotate(**{"short_body": _short("body")})
+
+
 def _short(column: str) -> Case:
     """Return the text of a column if it is short, else ""."""
     text = Cast(column, TextField())
@@ -185,7 +190,11 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
         .only("title", "kind", "input_digest", "secrets")
-        .annotate(**{"short_input": _short("input"), "described": description()})
+        .annotate(
+            short_input=_short("input"),
+            described=description(),
+            amount_is_shown=has_visible_amount("pk"),
+        )
     )
     keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}
     workflows = Workflow.objects.filter(

@@ -36,15 +36,16 @@ HIDDEN_AMOUNT = {"amount": "hidden"}
 
 _SIGN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_SIGN}]|[^\W_{_SIGN}]+")
-_NAME = r"[^\W\d][\w-]*"
-_WRITTEN = re.compile(rf"({_NAME}):(\S{{1,{MAX_PAIRED}}})")
+#: The name of a field that can be searched.
+FIELD = re.compile(r"[^\W\d][\w-]*")
+_WRITTEN = re.compile(rf"({FIELD.pattern}):(\S{{1,{MAX_PAIRED}}})")
 #: A term of a search, in this order: a comparison of the amount, one of another field, a fact without a value, a field with a
 #: value, or words.
 _TERM = re.compile(
     rf"""amount\s*(?P<sign>[<>]=?|[=:])\s*(?P<number>\S*)
-    | (?P<compared>{_NAME}[<>]=?-?\d\S*)
-    | (?P<empty>(?:{"|".join(FACTS)}):(?!\w|"\w)\S*)
-    | (?:(?P<field>{_NAME}):(?=\S))?(?:"(?P<quoted>[^"]*)"|(?P<plain>\S+))""",
+    | (?P<compared>{FIELD.pattern}[<>]=?-?\d\S*)
+    | (?P<empty>(?:{"|".join(FACTS)}):(?!\S*\w|"[^"]*\w)\S*)
+    | (?:(?P<field>{FIELD.pattern}):(?=\S))?(?:"(?P<quoted>[^"]*)"|(?P<plain>\S+))""",
     re.IGNORECASE | re.VERBOSE,
 )
 #: The word boundary in a name like `issueRefund`.

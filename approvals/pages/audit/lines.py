@@ -149,10 +149,15 @@ class SubjectLine:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """One line of the audit page. `values` are names and values; `note` is a text by a person or tool."""
+    """One line of the audit page. `values` are names and values; `note` is a text by a person or tool.
+
+    `verdict` and `amount` are empty where the entry has none, or a hidden amount.
+    """
 
     entry: ShownEntry
     text: str
+    verdict: str
+    amount: str
     icon: str
     tone: str
     values: Sequence[tuple[str, str]]
@@ -179,17 +184,19 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
     )
     state = str(data.get("verdict" if entry.event == "request.voted" else "state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
+    kind = request.kind if request else str(data.get("kind", Kind.APPROVAL))
+    amount = ""
+    if entry.amount is not None and (request is None or request.amount_is_shown):
+        amount = str(plain(entry.amount))
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return AuditLine(
         shown_entry(entry),
-        words_of(
-            entry,
-            data,
-            request.kind if request else str(data.get("kind", Kind.APPROVAL)),
-        ),
+        words_of(entry, data, kind),
+        _verdict_of(entry, data, kind),
+        amount,
         icon,
         tone,
-        _values(entry, data, request, subjects.tools.get(entry.tool_name)),
+        _values(entry, data, amount, request, subjects.tools.get(entry.tool_name)),
         _note(data),
         None
         if request is None
@@ -216,13 +223,6 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
                 "verdict": verdict,
             }
         return _("Vote: %(verdict)s") % {"verdict": verdict}
-    if data.get("break_glass"):
-        alone = _("%(verdict)s alone, the glass was broken")
-        return alone % {
-            "verdict": verdict_label(kind, entry.verdict)
-            if kind in Kind.values
-            else label
-        }
     if entry.event == "request.decided" and entry.via == Door.RULE:
         if data.get("repeats"):
             return _("Rejected as before")
@@ -231,12 +231,8 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
             if entry.verdict == Verdict.APPROVE
             else _("Rejected by rule")
         )
-    if entry.verdict in Verdict.values and entry.event == "request.decided":
-        return (
-            verdict_label(kind, entry.verdict)
-            if kind in Kind.values
-            else str(Verdict(entry.verdict).label)
-        )
+    if entry.event == "request.decided":
+        return _verdict_of(entry, data, kind) or label
     if entry.event == "request.created":
         return str(REQUESTED[Kind(kind)]) if kind in Kind.values else label
     if entry.event == "request.assigned" and "to" in data:
@@ -259,9 +255,21 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     return label
 
 
+def _verdict_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
+    """Return the label of an entry's verdict, or an empty text."""
+    if entry.verdict not in Verdict.values:
+        return ""
+    return verdict_label(
+        kind if kind in Kind.values else Kind.APPROVAL,
+        entry.verdict,
+        break_glass=data.get("break_glass"),
+    )
+
+
 def _values(
     entry: AuditEntry,
     data: Mapping[str, Any],
+    amount: str,
     request: ApprovalRequest | None,
     settings: ToolSettings | None,
 ) -> list[tuple[str, str]]:
@@ -280,7 +288,7 @@ def _values(
         )
     else:
         sent = shown = _values_of_event(data)
-    return [*_amount_of(entry, sent), *shown][:MAX_VALUES]
+    return [*_amount_among(sent, amount), *shown][:MAX_VALUES]
 
 
 def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -329,14 +337,14 @@ def _time_of(value: str | int) -> str:
     )
 
 
-def _amount_of(
-    entry: AuditEntry, values: Sequence[tuple[str, str]]
+def _amount_among(
+    values: Sequence[tuple[str, str]], amount: str
 ) -> list[tuple[str, str]]:
     """Return the amount used by the filter, unless one of the first values is the same."""
     shown = (text for _name, text in values[:MAX_VALUES] if DECIMAL.fullmatch(text))
-    if entry.amount is None or any(float(text) == entry.amount for text in shown):
+    if not amount or any(float(text) == float(amount) for text in shown):
         return []
-    return [(_("amount"), str(plain(entry.amount)))]
+    return [(_("amount"), amount)]
 
 
 def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:

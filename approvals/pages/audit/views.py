@@ -21,6 +21,7 @@ from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid, NotFound
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.models.preferences import ListPage
+from approvals.pages.audit.csv_export import csv_for_people
 from approvals.pages.audit.lines import EVENT_LABELS, lines
 from approvals.queries.audit import (
     AuditPage,
@@ -81,7 +82,12 @@ def _page(
             (label, value, filters.without(name).query)
             for name, label, value in _chips(filters)
         ],
-        "kept": [(name, filters.parameters[name]) for name, *_rest in _chips(filters)],
+        "kept": [
+            (name, filters.parameters[name])
+            for name in ("request", "workflow", "run", "chat")
+            if name in filters.parameters
+        ],
+        "typed_search": request.GET.get("q", "") if errors else filters.q,
         "events": EVENT_LABELS,
         "verdicts": Verdict.choices,
         "reports": reports_for(request.user),
@@ -95,8 +101,17 @@ def _page(
 
 
 def _chips(filters: AuditFilters) -> list[tuple[str, str, str]]:
-    """Return the filters without a form field, as (parameter, label, value)."""
+    """Return the set filters besides the search, as (parameter, label, value)."""
+    amounts = filters.typed_amounts
     chips = [
+        ("event", _("Event"), str(EVENT_LABELS.get(filters.event, ""))),
+        ("verdict", _("Verdict"), str(dict(Verdict.choices).get(filters.verdict, ""))),
+        ("person", _("Person"), filters.person),
+        ("tool", _("Tool"), filters.tool),
+        ("amount_from", _("Amount from"), amounts["amount_from"]),
+        ("amount_to", _("Amount to"), amounts["amount_to"]),
+        ("since", _("From"), filters.since),
+        ("until", _("Until"), filters.until),
         ("request", _("Request"), filters.request[:8]),
         ("workflow", _("Workflow"), filters.workflow),
         ("run", _("Run"), filters.run),
@@ -109,7 +124,8 @@ def _chips(filters: AuditFilters) -> list[tuple[str, str, str]]:
 @for_readers
 def audit_export(request: SignedIn, kind: str) -> HttpResponseBase:
     """Download every entry that matches the same filters, streamed, in the order of events."""
-    return export(entries_for(audit_filters_from(request.GET).at(None)), kind)
+    entries = entries_for(audit_filters_from(request.GET).at(None))
+    return csv_for_people(entries) if kind == "csv" else export(entries, kind)
 
 
 @require_POST
