@@ -49,7 +49,7 @@ def tools_seen(
 ) -> tuple[list[KnownName], str]:
     """Return a page of tools by name, and the name to continue after; empty on the last page.
 
-    Spellings of one tool are merged under the name in its latest request. A search has a single page, of the names that contain it.
+    Spellings of one tool are merged under the name in its latest request. A search has one page, of the names that contain it.
     """
     if search:
         named = [latest_of_tool(viewer, fold(name)) for name in tools_with(search)]
