@@ -73,6 +73,15 @@ def test_filter_without_matches_does_not_scan_all_rows(found):
     assert [name for name, said in plans.items() if re.search(r"\brequest_newest\b", said)] == []
 
 
+def test_a_search_for_few_amounts_looks_them_up(found):
+    names = ("requests: by value, few amounts", "requests: by value, no amounts", "requests: by value, of no tool")
+    assert [name for name in names if re.search(r"\brequest_newest\b", plan(found[name]))] == []
+    assert "audit_amount" in plan(found[names[0]])
+    # Of many, the next one is near in the order of the list.
+    assert "audit_amount" not in plan(found["requests: by value, most amounts"])
+    assert [len(found[name]) for name in (*names, "requests: by value, most amounts")] == [ROWS // 1000, 0, 0, 51]
+
+
 def test_a_search_of_one_workflow_reads_its_requests_only(found, django_assert_num_queries):
     viewer = standing_of(User.objects.get(username="bob"))
     one = Workflow.objects.order_by("pk")[ROWS // 2]

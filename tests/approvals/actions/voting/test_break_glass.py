@@ -152,3 +152,12 @@ def test_a_program_decides_alone_with_a_field_of_its_own(payment, frank):
     assert machine.decide(asked, "approve", comment="Fire.").status == 403
     done = machine.decide(asked, "approve", comment="Fire.", break_glass=True)
     assert (done.body["status"], done.body["decision"]["break_glass"]) == ("approved", True)
+
+
+def test_no_page_calls_a_decision_with_break_glass_access_plainly_approved(payment, frank):
+    decide(payment, frank, Verdict.APPROVE, comment="Fire.", break_glass=True)
+    client = browser(make_person("otto", "view_auditentry", *RIGHTS))
+    said = "Approved with break-glass access"
+    for path in (payment.get_absolute_url(), f"{payment.get_absolute_url()}record/", "/?status=decided", "/audit/"):
+        page = client.get(path).text
+        assert (said in page, ">Approved<" in page) == (True, False), path
