@@ -50,7 +50,7 @@ def suggested(request: SignedIn, kind: str) -> HttpResponse:
 def _completed(viewer: Standing, text: str) -> list[str]:
     """Return searches that complete the last term, by the fields and values of the first requests that the person sees."""
     begin, space, term = text.rpartition(" ")
-    counted = Counter(["amount>"])
+    counted = Counter[str]()
     for filters in (Filters(), Filters(status=ANY)) if term else ():
         for request in page_of(viewer, filters)[0]:
             shown = masked_input(request, read_beginning(request.gist))
@@ -65,8 +65,9 @@ def _completed(viewer: Standing, text: str) -> list[str]:
                 counted.update([f"{name}:", f"{name}:{quoted}"])
     matching = [
         f"{begin}{space}{each}"
-        for each, _number in counted.most_common()
-        if each.casefold().startswith(term.casefold())
+        for each in ("amount>", *dict(counted.most_common()))
+        if term
+        and each.casefold().startswith(term.casefold())
         and (":" in term or each.endswith((":", ">")))
     ]
     return [each for each in matching if each != text][:MAX_COMPLETED]

@@ -202,8 +202,8 @@ def test_each_applied_filter_is_a_chip_that_removes_it(refund):
     (chips,) = page.find("p", class_="audit-chips")
     shown = {chip.words.partition(" Remove")[0]: chip.attributes["href"] for chip in chips.find("a")}
     assert list(shown) == [
-        "Event: Decided", "Verdict: Approved with changes", "Person: bob", "Tool: issueRefund", "Amount from: 1", "Amount to: 99.5",
-        "From: 2026-01-02",
+        "Event: Decided", "Verdict: Approved with changes", "Person: bob", "Tool: issueRefund", "Amount from: 1",
+        "Amount to: 99.5", "From: 2026-01-02",
     ]  # fmt: skip
     assert QueryDict(shown["Person: bob"][1:]).dict() == QueryDict(query.replace("&person=bob", "")[1:]).dict()
     # The fields of the form are sent once.
