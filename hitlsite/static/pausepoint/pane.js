@@ -116,7 +116,6 @@
   }
   document.addEventListener("htmx:beforeSwap", ({ detail: { requestConfig: { elt, path, verb }, xhr } }) => {
     const decides = verb === "post" && path.endsWith("/decide/") && xhr.status === 200 && card()?.contains(elt);
-    thaw();
     if (decides && page.dataset.openNext === "yes" && nextOf(current)) freeze();
   });
 
