@@ -130,10 +130,10 @@
     const edit = event.target.closest?.("a.cancel-edit")?.closest("details.edit");
     if (!edit) return;
     event.preventDefault();
-    edit.querySelector("form").reset();
+    edit.querySelector("form")?.reset();
     for (const field of edit.querySelectorAll("input, textarea, select")) field.dispatchEvent(new Event("input", { bubbles: true }));
     edit.open = false;
-    edit.closest(".request").querySelector("a.to-edit")?.focus();
+    edit.closest(".request")?.querySelector("a.to-edit")?.focus();
   });
 
   // --- A question before a form is sent, in a dialog; its button says the same as the one that was pressed.

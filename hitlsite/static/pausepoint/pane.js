@@ -101,7 +101,7 @@
 
   // A card that was decided is not shown on the way to the next one: until that is here, a picture of what was there stays.
   function freeze() {
-    const shown = body.firstElementChild, still = shown.cloneNode(true);
+    const shown = /** @type {HTMLElement} */ (body.firstElementChild), still = /** @type {HTMLElement} */ (shown.cloneNode(true));
     for (const element of [still, ...still.querySelectorAll("[id]")]) element.removeAttribute("id");
     still.dataset.still = "";
     still.inert = true;
@@ -112,7 +112,7 @@
     const still = body.querySelector(":scope > [data-still]");
     if (!still) return;
     still.remove();
-    body.firstElementChild.hidden = false;
+    /** @type {HTMLElement} */ (body.firstElementChild).hidden = false;
   }
   document.addEventListener("htmx:beforeSwap", ({ detail: { requestConfig: { elt, path, verb }, xhr } }) => {
     const decides = verb === "post" && path.endsWith("/decide/") && xhr.status === 200 && card()?.contains(elt);
