@@ -189,7 +189,7 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     ids = {entry.request_id for entry in entries if entry.request_id}
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
-        .only("title", "kind", "input_digest", "secrets")
+        .only("title", "kind", "input_digest", "secrets", "amount_pointer")
         .annotate(
             short_input=_short("input"),
             described=description(),

@@ -79,7 +79,9 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
             : PAGE + 1
         ],
         "requests: by value, no amounts": asked(viewer, text="amount<-1")[: PAGE + 1],
-        "requests: by value, most amounts": asked(viewer, text="amount>1")[: PAGE + 1],
+        "requests: by value, nearly all amounts": asked(viewer, text="amount>1")[
+            : PAGE + 1
+        ],
         "requests: an asker's own": asked(asker)[: PAGE + 1],
         "audit: first page": AuditEntry.objects.order_by("pk")[:50],
         "audit: deep page": AuditEntry.objects.filter(

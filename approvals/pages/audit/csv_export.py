@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import unescape
 
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.utils import timezone, translation
+from django.utils.html import strip_tags
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from approvals.models import AuditEntry
@@ -54,7 +57,12 @@ def _header() -> Sequence[str]:
 
 def _cells(line: AuditLine) -> Sequence[str]:
     entry = line.entry
-    values = [text for pair in line.values for text in pair]
+    # A formatted value is HTML.
+    values = [
+        unescape(strip_tags(text)) if isinstance(text, SafeString) else text
+        for pair in line.values
+        for text in pair
+    ]
     values += [""] * (2 * MAX_VALUES - len(values))
     return [
         f"{timezone.localtime(entry.at):%Y-%m-%d %H:%M:%S}",

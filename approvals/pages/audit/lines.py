@@ -14,15 +14,16 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from approvals.actions.policy.grants.events import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
+from approvals.db.json_pointer import pointer_parts
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.described import read_schema
 from approvals.queries.results import STATE_LABELS
-from approvals.record.amounts import DECIMAL, plain
+from approvals.record.amounts import DECIMAL, DEFAULT, plain
 from approvals.shown.entries import ShownEntry, shown_entry
 from approvals.states import Door, GrantEnd, Kind, Verdict, Width, verdict_label
-from approvals.text.text import visible
+from approvals.text.text import visible, visible_name
 from approvals.text.times import clock_time
 
 #: How many values a line shows, and how many characters of a note.
@@ -288,7 +289,8 @@ def _values(
         )
     else:
         sent = shown = _values_of_event(data)
-    return [*_amount_among(sent, amount), *shown][:MAX_VALUES]
+    pointer = (request.amount_pointer if request else None) or DEFAULT
+    return [*_amount_among(sent, amount, pointer), *shown][:MAX_VALUES]
 
 
 def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -338,11 +340,17 @@ def _time_of(value: str | int) -> str:
 
 
 def _amount_among(
-    values: Sequence[tuple[str, str]], amount: str
+    values: Sequence[tuple[str, str]], amount: str, pointer: str
 ) -> list[tuple[str, str]]:
-    """Return the amount used by the filter, unless one of the first values is the same."""
-    shown = (text for _name, text in values[:MAX_VALUES] if DECIMAL.fullmatch(text))
-    if not amount or any(float(text) == float(amount) for text in shown):
+    """Return the amount used by the filter, unless it is among the first values, perhaps with its currency."""
+    name = visible_name(pointer_parts(pointer)[-1])
+    shown = values[:MAX_VALUES]
+    numbers = (text for _name, text in shown if DECIMAL.fullmatch(text))
+    if (
+        not amount
+        or any(label == name for label, _text in shown)
+        or any(float(text) == float(amount) for text in numbers)
+    ):
         return []
     return [(_("amount"), amount)]
 
