@@ -46,7 +46,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
     except Invalid as refusal:
         context = filter_context(request, valid_filters_in(request.GET)) | {
             "refusal": refusal,
-            "typed_search": request.GET.get("q", ""),
+            "typed_search": request.GET.get("q", "").replace("\0", ""),
         }
         return render(
             request, "approvals/inbox/page.html", context, status=refusal.status

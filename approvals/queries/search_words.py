@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -26,7 +27,7 @@ MAX_WORD = 60
 MAX_KEPT = 100_000
 MAX_READ = 400_000
 #: Longer values are found by their words only.
-MAX_PAIRED = 80
+MAX_PAIRED = 60
 #: Joins the parts of a pair. It is in no word, and both databases index it like a letter.
 PAIR = "\ue000"
 #: Fields of a request itself.
@@ -81,8 +82,12 @@ def words_to_index(
         if read > MAX_READ:
             break
         read += len(text)
-        words |= dict.fromkeys(words_in(text))
-        pairs |= dict.fromkeys(_pairs_in(field, text))
+        said = list(words_in(text))
+        words |= dict.fromkeys(said)
+        if len(text) <= MAX_PAIRED:
+            pairs |= dict.fromkeys(_pairs(field, said))
+        for name, value in _WRITTEN.findall(text[:MAX_KEPT]) if ":" in text else ():
+            pairs |= dict.fromkeys(_pairs(name, words_in(value)))
     kept = []
     length = 0
     for word in (*words, *pairs):
@@ -93,15 +98,15 @@ def words_to_index(
     return " ".join(kept)
 
 
-def _pairs_in(field: str, text: str) -> Iterator[str]:
-    """Yield the pairs of a short text with its field, and those written in a text, as in `error:timeout`."""
-    pairs = _WRITTEN.findall(text[:MAX_KEPT]) if ":" in text else []
-    if len(text) <= MAX_PAIRED:
-        pairs.append((field, text))
-    for names, value in pairs:
-        words = list(words_in(value))
-        for name in words_in(names):
-            yield from (f"{name}{PAIR}{word}" for word in words)
+def _pairs(field: str, words: Iterable[str]) -> list[str]:
+    names = _names(field[:MAX_SEARCH])
+    return [f"{name}{PAIR}{word}" for word in words for name in names]
+
+
+@lru_cache(maxsize=1_000)
+def _names(field: str) -> Sequence[str]:
+    """Return the words of a field's name; tools use the same fields again and again."""
+    return tuple(words_in(field))
 
 
 def texts_in(value: Any, field: str = "", outer: str = "") -> Iterator[tuple[str, str]]:

@@ -87,7 +87,7 @@ def _page(
             for name in ("request", "workflow", "run", "chat")
             if name in filters.parameters
         ],
-        "typed_search": request.GET.get("q", "") if errors else filters.q,
+        "typed_search": request.GET.get("q", "").replace("\0", ""),
         "events": EVENT_LABELS,
         "verdicts": Verdict.choices,
         "reports": reports_for(request.user),

@@ -199,7 +199,7 @@ def ballots_of(
                 for group, members in zip(
                     stage.groups, electorate.stages[number], strict=True
                 )
-                if seat in members
+                if seat in members and group.who
             )
             for number, stage in enumerate(stages)
             for seat in voters
