@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 from approvals.models import AuditEntry
 from approvals.pages.audit.lines import MAX_VALUES, AuditLine, lines
 from approvals.queries.audit import for_lines, subjects_of
-from approvals.record.amounts import DECIMAL
 from approvals.record.audit import neutralize
 from approvals.record.export import BYTE_ORDER_MARK, csv_pieces, download
 from approvals.states import via_label
@@ -31,10 +30,7 @@ def csv_for_people(entries: QuerySet[AuditEntry]) -> StreamingHttpResponse:
         # The rows are rendered in another thread.
         with translation.override(language), timezone.override(zone):
             for line in lines(page, subjects_of(page)):
-                yield [
-                    cell if DECIMAL.fullmatch(cell) else neutralize(cell)
-                    for cell in _cells(line)
-                ]
+                yield [neutralize(cell) for cell in _cells(line)]
 
     pieces = csv_pieces(for_lines(entries), BYTE_ORDER_MARK, _header(), rows)
     return download(pieces, "csv")

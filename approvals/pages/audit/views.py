@@ -102,22 +102,28 @@ def _page(
 
 def _chips(filters: AuditFilters) -> list[tuple[str, str, str]]:
     """Return the set filters besides the search, as (parameter, label, value)."""
-    amounts = filters.typed_amounts
-    chips = [
-        ("event", _("Event"), str(EVENT_LABELS.get(filters.event, ""))),
-        ("verdict", _("Verdict"), str(dict(Verdict.choices).get(filters.verdict, ""))),
-        ("person", _("Person"), filters.person),
-        ("tool", _("Tool"), filters.tool),
-        ("amount_from", _("Amount from"), amounts["amount_from"]),
-        ("amount_to", _("Amount to"), amounts["amount_to"]),
-        ("since", _("From"), filters.since),
-        ("until", _("Until"), filters.until),
-        ("request", _("Request"), filters.request[:8]),
-        ("workflow", _("Workflow"), filters.workflow),
-        ("run", _("Run"), filters.run),
-        ("chat", _("Chat"), filters.chat),
+    labels = {
+        "event": _("Event"),
+        "verdict": _("Verdict"),
+        "person": _("Person"),
+        "tool": _("Tool"),
+        "amount_from": _("Amount from"),
+        "amount_to": _("Amount to"),
+        "since": _("From"),
+        "until": _("Until"),
+        "request": _("Request"),
+        "workflow": _("Workflow"),
+        "run": _("Run"),
+        "chat": _("Chat"),
+    }
+    values = filters.parameters | filters.typed_amounts
+    values["event"] = str(EVENT_LABELS.get(filters.event, ""))
+    values["verdict"] = str(dict(Verdict.choices).get(filters.verdict, ""))
+    return [
+        (name, label, values[name])
+        for name, label in labels.items()
+        if values.get(name)
     ]
-    return [each for each in chips if each[2]]
 
 
 @require_GET
