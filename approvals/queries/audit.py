@@ -191,9 +191,11 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
         ApprovalRequest.objects.filter(pk__in=ids)
         .only("title", "kind", "input_digest", "secrets", "amount_pointer")
         .annotate(
-            short_input=_short("input"),
-            described=description(),
-            amount_is_shown=has_visible_amount("pk"),
+            **{
+                "short_input": _short("input"),
+                "described": description(),
+                "amount_is_shown": has_visible_amount("pk"),
+            }
         )
     )
     keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}
