@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db.models import IntegerChoices, TextChoices
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 
@@ -84,11 +85,22 @@ def status_label(kind: str, status: str) -> str:
     return str(_LABELS.get((Kind(kind), Status(status)), Status(status).label))
 
 
-def verdict_label(kind: str, verdict: str) -> str:
-    """Return the label of a verdict on a request of this kind, such as “Declined” for a rejected question."""
-    return str(
-        _LABELS.get((Kind(kind), OUTCOMES[Verdict(verdict)]), Verdict(verdict).label)
+def verdict_label(kind: str, verdict: str, *, break_glass: bool | None = False) -> str:
+    """Return the label of a verdict on a request of this kind, such as “Declined” for a rejected question.
+
+    A decision with break-glass access says so.
+    """
+    label = _LABELS.get(
+        (Kind(kind), OUTCOMES[Verdict(verdict)]), Verdict(verdict).label
     )
+    if break_glass:
+        return gettext("%(verdict)s with break-glass access") % {"verdict": label}
+    return str(label)
+
+
+def via_label(via: str) -> str:
+    """Return the label of a stored `via` value."""
+    return str(Door(via).label) if via in Door.values else str(ORIGINS.get(via, via))
 
 
 #: Other tools' names of verdicts (LangChain, MCP, Claude), accepted on input.

@@ -238,6 +238,7 @@ declare global {
     "htmx:afterSwap": CustomEvent<Htmx>;
     "htmx:beforeSend": CustomEvent<Htmx>;
     "htmx:beforeSwap": CustomEvent<Htmx>;
+    "htmx:confirm": CustomEvent<{ question?: string; issueRequest: (skip: boolean) => void; triggeringEvent?: SubmitEvent }>;
     "htmx:load": CustomEvent<Htmx>;
     "htmx:oobBeforeSwap": CustomEvent<{ fragment: DocumentFragment; target: HTMLElement; shouldSwap: boolean }>;
     "htmx:sendError": CustomEvent<Htmx>;

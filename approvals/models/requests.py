@@ -230,6 +230,8 @@ class ApprovalRequest(models.Model):
     described: str = ""
     #: The input if it is short, annotated by `queries.audit.subjects_of`.
     short_input: str = ""
+    #: Whether its amount is not hidden, annotated by `queries.audit`.
+    amount_is_shown: bool = True
     #: Whether a person rejected it, not a rule, annotated by `queries.policy.grants.preview`.
     refused: bool = False
     #: The length of the large columns, annotated by `api.feed`.

@@ -45,7 +45,8 @@ def requests_page(request: SignedIn) -> HttpResponse:
         filters = filters_from(request.GET)
     except Invalid as refusal:
         context = filter_context(request, valid_filters_in(request.GET)) | {
-            "refusal": refusal
+            "refusal": refusal,
+            "typed_search": request.GET.get("q", "").replace("\0", ""),
         }
         return render(
             request, "approvals/inbox/page.html", context, status=refusal.status

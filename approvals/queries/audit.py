@@ -23,7 +23,7 @@ from approvals.models import (
     Workflow,
 )
 from approvals.models.preferences import ListPage
-from approvals.queries.amounts import with_amounts
+from approvals.queries.amounts import has_visible_amount, with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
 from approvals.queries.described import description
 from approvals.queries.preferences import settings_of_tools
@@ -90,8 +90,8 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
     if filters.q:
         entries, scanned = with_words_of_requests(entries, filters.q)
         scans.add(scanned)
-    if filters.least is not None or filters.most is not None:
-        entries, scanned = with_amounts(entries, filters.least, filters.most)
+    if filters.amounts:
+        entries, scanned = with_amounts(entries, filters.amounts)
         scans.add(scanned)
     # A filter with few matches limits the scan of the other.
     return entries, scans == {True}
@@ -145,8 +145,8 @@ def page_of(filters: AuditFilters) -> AuditPage:
         last = others.values_list("at", "pk")[SCANNED : SCANNED + 1].first()
     if last is not None:
         matching = matching.filter(_compared(">=", AuditCursor(*last)))
-    entries = _after(matching, filters.after).order_by("-at", "-pk").defer("body")
-    rows = list(entries.annotate(**{"short_body": _short("body")})[: PAGE + 1])
+    entries = _after(matching, filters.after).order_by("-at", "-pk")
+    rows = list(for_lines(entries)[: PAGE + 1])
     if len(rows) <= PAGE:
         return (
             AuditPage(rows, AuditCursor(*last), last[0])
@@ -169,6 +169,11 @@ def _compared(sign: str, cursor: AuditCursor) -> RawSQL:
     return RawSQL(compared, [at, cursor.pk], BooleanField())  # noqa: S611
 
 
+def for_lines(entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    """Read entries with `short_body` in place of the body, for `subjects_of` and lines."""
+    return entries.defer("body").annotate(**{"short_body": _short("body")})
+
+
 def _short(column: str) -> Case:
     """Return the text of a column if it is short, else ""."""
     text = Cast(column, TextField())
@@ -184,8 +189,14 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     ids = {entry.request_id for entry in entries if entry.request_id}
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
-        .only("title", "kind", "input_digest", "secrets")
-        .annotate(**{"short_input": _short("input"), "described": description()})
+        .only("title", "kind", "input_digest", "secrets", "amount_pointer")
+        .annotate(
+            **{
+                "short_input": _short("input"),
+                "described": description(),
+                "amount_is_shown": has_visible_amount("pk"),
+            }
+        )
     )
     keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}
     workflows = Workflow.objects.filter(

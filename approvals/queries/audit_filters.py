@@ -18,7 +18,7 @@ from approvals.exceptions import Invalid
 from approvals.json_types import JsonDict
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.queries.filters import at_most, one_of, read_checked
-from approvals.queries.search_words import MAX_SEARCH
+from approvals.queries.search_words import check_search
 from approvals.record.amounts import DECIMAL
 from approvals.record.events import EVENTS
 from approvals.states import Verdict
@@ -86,14 +86,10 @@ class AuditFilters:
         return replace(self.at(None), **{name: ""})  # type: ignore[arg-type]  # the name of a filter
 
     @property
-    def least(self) -> float | None:
-        """The smallest amount."""
-        return float(self.amount_from) if self.amount_from else None
-
-    @property
-    def most(self) -> float | None:
-        """The largest amount."""
-        return float(self.amount_to) if self.amount_to else None
+    def amounts(self) -> list[tuple[str, float]]:
+        """The bounds of the amount, as (operator, number)."""
+        bounds = ((">=", self.amount_from), ("<=", self.amount_to))
+        return [(sign, float(bound)) for sign, bound in bounds if bound]
 
     @property
     def typed_amounts(self) -> dict[str, str]:
@@ -156,7 +152,7 @@ def _request_id(value: str) -> str:
 
 
 CHECKS: dict[str, Callable[[str], str]] = {
-    "q": at_most(MAX_SEARCH),
+    "q": check_search,
     "event": one_of(EVENTS),
     "verdict": one_of(tuple(Verdict.values)),
     "person": at_most(MAX_ACTOR_NAME),

@@ -16,7 +16,7 @@ from approvals.db.cursors import Cursor
 from approvals.exceptions import Invalid
 from approvals.json_types import JsonDict
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.queries.search_words import MAX_SEARCH
+from approvals.queries.search_words import check_search
 from approvals.states import FINAL, Kind, Priority, Status
 
 WAITING = str(Status.PENDING)
@@ -193,7 +193,7 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "end": _day,
     "mine": one_of(("1",)),
     "snoozed": one_of(("1",)),
-    "q": at_most(MAX_SEARCH),
+    "q": check_search,
     "sort": one_of(SORTS),
     "group": one_of(GROUPS),
     "after": lambda value: (

@@ -43,8 +43,8 @@ SHOWN = ("kind", "title", "tool_name", "canonical_tool", "input_digest", "agent"
          "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: Columns of a decision that a row also shows, and of a workflow for the heading of a group.
-SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__via", "decision__comment", "decision__decided_at",
-                     "decision__request_id")  # fmt: skip
+SHOWN_OF_DECISION = ("decision__verdict", "decision__break_glass", "decision__by_name", "decision__via", "decision__comment",
+                     "decision__decided_at", "decision__request_id")  # fmt: skip
 SHOWN_OF_WORKFLOW = ("workflow__title", "workflow__key", "workflow__owner_id")
 #: How many characters of an input, of a message and of a context a row reads.
 GIST = 400

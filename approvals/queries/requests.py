@@ -25,10 +25,11 @@ from approvals.access.standing import Standing
 from approvals.db.cursors import Cursor
 from approvals.db.literal import literal
 from approvals.db.prepared import Parameter, Prepared
-from approvals.exceptions import NotFound
+from approvals.exceptions import Invalid, NotFound
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries.policy.scopes.visible import seen_by
 from approvals.queries.search import with_words
+from approvals.queries.search_words import check_search
 from approvals.states import Status
 
 #: Counts stop here: pages show "1000+", and counting never scans a table.
@@ -105,6 +106,8 @@ def matching_requests_for(
         **{lookup: value for lookup, value in exact.items() if value is not None}
     )
     if text is not None:
+        if problem := check_search(text):
+            raise Invalid(problem, {"text": problem})
         requests = with_words(requests, text)
     return requests if after is None else requests.filter(after.older)
 

@@ -14,6 +14,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from approvals.models import SearchText
+from approvals.queries.amounts import FEW_ABOUT, with_amounts
 from approvals.queries.search_words import for_postgresql, for_sqlite, parse_search
 
 TABLE = "approvals_searchtext"
@@ -24,8 +25,6 @@ M = TypeVar("M", bound=Model)
 #: where the next hit is near. The query planners cannot make this choice: SQLite does not know how frequent a word is, and
 #: PostgreSQL does not know how frequent a prefix is.
 FEW = 500
-#: The same for rows about requests, such as audit entries.
-FEW_ABOUT = 10_000
 
 #: The expression of the index on PostgreSQL, which the first migration creates.
 _VECTOR = "array_to_tsvector(string_to_array(words, ' '))"
@@ -47,7 +46,7 @@ class Hits:
 def hits_of(search: str) -> Hits:
     """Return how many requests contain all words of a search. For a frequent word, PostgreSQL reads all hits in its index."""
     connection = connections[DEFAULT_DB_ALIAS]
-    words = parse_search(search)
+    words = parse_search(search).words
     if not words:
         return Hits(many=False)
     query = _QUERY[connection.vendor](words)
@@ -69,15 +68,19 @@ def with_words(
     each: bool | None = None,
     hits: Hits | None = None,
 ) -> QuerySet[M]:
-    """Filter for requests that contain all words of a search; the last word may be a prefix.
+    """Filter for requests that contain all words of a search and have an amount within its bounds; the last word may be a prefix.
 
-    A search has no syntax. A search without any word (`-`, a quote) finds nothing. By default, this suits a list that is sorted
+    A search without any word (`-`, a quote) or that cannot be read finds nothing. By default, this suits a list that is sorted
     and sliced. `each=True` searches the words in one request after the other, for few requests; with `each=False`, the index
     finds all hits, in any order. `hits` are the result of `hits_of`, for several reads with one search.
     """
-    words = parse_search(search)
-    if not words:
+    parsed = parse_search(search)
+    if parsed.is_empty:
         return requests.none()
+    words = parsed.words
+    requests = with_amounts(requests, parsed.amounts, each=each)[0]
+    if not words:
+        return requests
     connection = connections[requests.db]
     if hits is None and (
         each is None or (connection.vendor == "postgresql" and not each)
@@ -108,9 +111,13 @@ def with_words_of_requests(
     Also return whether that scans the rows: up to FEW_ABOUT requests are looked up, and their rows are sorted; with more, the
     next hit is near in any order. An array or a scalar subquery keeps PostgreSQL from choosing the other way.
     """
-    words = parse_search(search)
-    if not words:
+    parsed = parse_search(search)
+    if parsed.is_empty:
         return entries.none(), False
+    words = parsed.words
+    entries, scans = with_amounts(entries, parsed.amounts)
+    if not words:
+        return entries, scans
     connection = connections[entries.db]
     table = entries.model._meta.db_table
     query = _QUERY[connection.vendor](words)
@@ -128,11 +135,13 @@ def with_words_of_requests(
         return entries.filter(RawSQL(one_of, [query], BooleanField())), False  # noqa: S611 - constants and a parameter
     condition, parameters = _contains(connection, words)
     scan = f"COALESCE((SELECT {condition} FROM {TABLE} WHERE {TABLE}.request_id = {table}.request_id), FALSE)"
-    return entries.filter(RawSQL(scan, parameters, BooleanField())), True  # noqa: S611 - constants and parameters
+    contains = RawSQL(scan, parameters, BooleanField())  # noqa: S611 - constants and parameters
+    # Few entries with the amounts limit the scan for the words.
+    return entries.filter(contains), scans or not parsed.amounts
 
 
 def _contains(
-    connection: BaseDatabaseWrapper, words: list[str]
+    connection: BaseDatabaseWrapper, words: Sequence[str]
 ) -> tuple[str, list[Any]]:
     """Return the condition of a row of SearchText that contains these words, the last one as a prefix."""
     position = {"sqlite": "instr", "postgresql": "strpos"}[connection.vendor]

@@ -22,7 +22,7 @@ from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.actors import Signatory
 from approvals.models.subscriptions import heard
-from approvals.record.amounts import amount_at, plain
+from approvals.record.amounts import DECIMAL, amount_at, plain
 from approvals.record.events import DENIED, EVENTS, ONCE, OTHER_INPUT, VERDICTS
 
 #: Characters that start a formula (OWASP, "CSV Injection").
@@ -302,15 +302,14 @@ def csv_cells(entry: AuditEntry) -> Sequence[str]:
     """Return the cells of one CSV row; a cell that a spreadsheet would run as a formula gets a leading apostrophe."""
     row = export_row(entry)
     row["data"] = json.dumps(row["data"], ensure_ascii=False)
-    texts = {name: "" if row[name] is None else str(row[name]) for name in COLUMNS}
-    # A negative amount is a number, not a formula.
-    return [
-        text if name == "amount" else neutralize(text) for name, text in texts.items()
-    ]
+    return ["" if row[name] is None else neutralize(str(row[name])) for name in COLUMNS]
 
 
 def neutralize(cell: str) -> str:
     """Escape a cell so that no spreadsheet runs it as a formula; some accept full-width signs or leading white space."""
+    # A negative number is no formula.
+    if DECIMAL.fullmatch(cell):
+        return cell
     return (
         f"'{cell}"
         if cell.lstrip().startswith(FORMULA) or cell.startswith(("\t", "\r", "\n"))

@@ -28,11 +28,16 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 def export(entries: QuerySet[AuditEntry], kind: str) -> StreamingHttpResponse:
     """Return the entries as a download for people, in the order of events; `kind` is a key of TYPES."""
-    name = f"audit-{timezone.now():%Y-%m-%d}.{kind}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     body = (
         csv_pieces(entries, BYTE_ORDER_MARK) if kind == "csv" else lines(entries, kind)
     )
+    return download(body, kind)
+
+
+def download(body: AsyncIterator[str], kind: str) -> StreamingHttpResponse:
+    """Return a text as a download, piece by piece; `kind` is a key of TYPES."""
+    name = f"audit-{timezone.now():%Y-%m-%d}.{kind}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingHttpResponse(body, content_type=TYPES[kind], headers=headers)
 
 
@@ -41,12 +46,19 @@ def lines(entries: QuerySet[AuditEntry], kind: str) -> AsyncIterator[str]:
     return csv_pieces(entries) if kind == "csv" else pieces(entries, _jsonl)
 
 
+def _rows(page: Sequence[AuditEntry]) -> Iterable[Sequence[str]]:
+    return map(audit.csv_cells, page)
+
+
 async def csv_pieces(
-    entries: QuerySet[AuditEntry], begin: str = ""
+    entries: QuerySet[AuditEntry],
+    begin: str = "",
+    header: Sequence[str] = audit.COLUMNS,
+    rows: Callable[[Sequence[AuditEntry]], Iterable[Sequence[str]]] = _rows,
 ) -> AsyncIterator[str]:
     """Yield `begin`, and the entries as CSV (RFC 4180) with a header row."""
-    yield begin + _csv([audit.COLUMNS])
-    async for piece in pieces(entries, lambda page: _csv(map(audit.csv_cells, page))):
+    yield begin + _csv([header])
+    async for piece in pieces(entries, lambda page: _csv(rows(page))):
         yield piece
 
 

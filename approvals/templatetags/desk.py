@@ -22,7 +22,8 @@ from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.formatted import in_words
 from approvals.models import ApprovalRequest
 from approvals.shown.notes import ShownNote
-from approvals.states import ORIGINS, Door, status_label, verdict_label
+from approvals.shown.requests import ShownDecision
+from approvals.states import status_label, verdict_label, via_label
 from approvals.text.alignment import Op, PairBudget, text_runs
 from approvals.text.hunks import Hunk, LinePair, hunks
 from approvals.text.links import linked
@@ -164,14 +165,7 @@ def changed_line(pair: LinePair, side: str) -> SafeString:
     return format_html("<{0}>{1}</{0}>", tag, text)
 
 
-@register.filter
-def via(value: str) -> str:
-    """Return the label of a stored `via` value."""
-    return (
-        str(Door(value).label)
-        if value in Door.values
-        else str(ORIGINS.get(value, value))
-    )
+register.filter("via", via_label)
 
 
 @register.filter
@@ -187,6 +181,12 @@ def short_key(key: str) -> str:
 def status_label_filter(request: ApprovalRequest) -> str:
     """Return the label of a request's status, in the words of its buttons."""
     return status_label(request.kind, request.status)
+
+
+@register.filter
+def decision_label(decision: ShownDecision, kind: str) -> str:
+    """Return the label of the verdict of a decision, which may be one with break-glass access."""
+    return verdict_label(kind, decision.verdict, break_glass=decision.break_glass)
 
 
 @register.filter(name="verdict_label")

@@ -72,6 +72,16 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
         ],
         "requests: search, many found": asked(viewer, text="Refund")[: PAGE + 1],
         "requests: search, one found": asked(viewer, text="no777")[: PAGE + 1],
+        "requests: by value, of no tool": asked(viewer, text="tool:nothing")[
+            : PAGE + 1
+        ],
+        "requests: by value, few amounts": asked(viewer, text="amount>=5000")[
+            : PAGE + 1
+        ],
+        "requests: by value, no amounts": asked(viewer, text="amount<-1")[: PAGE + 1],
+        "requests: by value, nearly all amounts": asked(viewer, text="amount>1")[
+            : PAGE + 1
+        ],
         "requests: an asker's own": asked(asker)[: PAGE + 1],
         "audit: first page": AuditEntry.objects.order_by("pk")[:50],
         "audit: deep page": AuditEntry.objects.filter(

@@ -14,6 +14,8 @@ from approvals.models.search import SearchText
 
 #: Of so many requests one waits.
 ONE_WAITS_OF = 50
+#: One of 1,000 has an amount from 5,000.
+_AMOUNT = "CASE WHEN n %% 1000 = 7 THEN 5000 + n ELSE n %% 1000 END"
 #: Fills an installation of benchmarks.
 SCRIPT = (
     "from django.contrib.auth.models import User; from benchmarks.load.many_requests import fill\n"
@@ -66,6 +68,7 @@ def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
         tool_name="'tool-' || (n %% 20)",
         canonical_tool="'tool-' || (n %% 20)",
         urgency="n %% 4",
+        amount=_AMOUNT,
         scope_set_id=f"{scope_sets[0]} + (n + n / {ONE_WAITS_OF}) %% {len(scope_sets)}"
         if scope_sets
         else "NULL",
@@ -111,7 +114,7 @@ def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
         run_id=_uuid_text("n"),
         tool_name="'tool-' || (n %% 20)",
         tool_call_id="'call-' || n",
-        amount="CASE WHEN n %% 1000 = 7 THEN 5000 + n ELSE n %% 1000 END",
+        amount=_AMOUNT,
         at=_ago(f"({number} - n)"),
         last_seen_at=_ago(f"({number} - n)"),
     )

@@ -19,7 +19,7 @@ from chats.lookback.differences import (
     part_rows,
     value_changes,
 )
-from chats.pages.messages import part_view
+from chats.pages.messages import TOOL_WORDS, part_view
 
 #: Characters shown at each end of a long unchanged text, and of a long changed one.
 KEPT = 160
@@ -135,7 +135,10 @@ def _values(part: JsonMapping | None) -> JsonDict:
     hidden = {"type", "toolCallId"} | (
         {"state"} if part and part.get("type") in _TEXTS else set()
     )
-    return {name: value for name, value in (part or {}).items() if name not in hidden}
+    shown = {name: value for name, value in (part or {}).items() if name not in hidden}
+    if shown.get("state") in TOOL_WORDS:
+        shown["state"] = str(TOOL_WORDS[shown["state"]])
+    return shown
 
 
 def _text_of(value: Any) -> str:

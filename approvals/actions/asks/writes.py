@@ -25,7 +25,8 @@ from approvals.db.prepared_writes import Write
 from approvals.db.transactions import after_commit
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Grant, Workflow
-from approvals.queries.search_words import words_to_index
+from approvals.queries.search_words import HIDDEN_AMOUNT, texts_in, words_to_index
+from approvals.record.amounts import amount_at
 from approvals.record.audit import Entry
 from approvals.states import (
     CLIENT,
@@ -227,9 +228,13 @@ def _words(request: ApprovalRequest, shown: Any) -> Write:
     title, message, context = (
         masked_column(request, name) for name in ("title", "message", "context")
     )
-    words = words_to_index(
-        title, message, request.tool_name, request.tool_call_id or "", context, shown
-    )
+    facts = {"tool": request.tool_name, "agent": request.agent}
+    if amount_at(shown, request.amount_pointer) != request.amount:
+        facts |= HIDDEN_AMOUNT
+    # Of the context, only the words: it repeats the same fields in each message.
+    said = [text for _field, text in texts_in(context)]
+    call = (request.tool_name, request.tool_call_id or "")
+    words = words_to_index(title, message, *call, said, shown, facts=facts)
     return rows.SEARCH_TEXT.of_row(request_id=request.pk, words=words)
 
 

@@ -12,7 +12,7 @@ from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.queries.policy.scopes.visible import seen_by
 from approvals.queries.preferences import settings_of_tools
-from approvals.queries.suggestions import NAMES
+from approvals.queries.suggestions import NAMES, tools_with
 from approvals.shown.requests import ShownHeading, shown_heading
 from approvals.text.names import fold
 
@@ -44,12 +44,20 @@ class KnownName:
     settings: ToolSettings | None = None
 
 
-def tools_seen(viewer: Standing, *, after: str = "") -> tuple[list[KnownName], str]:
+def tools_seen(
+    viewer: Standing, *, after: str = "", search: str = ""
+) -> tuple[list[KnownName], str]:
     """Return a page of tools by name, and the name to continue after; empty on the last page.
 
-    Spellings of one tool are merged under the name in its latest request.
+    Spellings of one tool are merged under the name in its latest request. A search has one page, of the names that contain it.
     """
-    names, latest, more = _seen("canonical_tool", fold(after))
+    if search:
+        named = [latest_of_tool(viewer, fold(name)) for name in tools_with(search)]
+        latest = {request.canonical_tool: request for request in named if request}
+        names = list(latest)
+        more = ""
+    else:
+        names, latest, more = _seen("canonical_tool", fold(after))
     settings = settings_of_tools(names)
     rows = [(latest[name], settings.get(name)) for name in names]
     return [

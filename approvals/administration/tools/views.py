@@ -46,14 +46,16 @@ def tools(request: SignedIn) -> HttpResponse:
         )
         say_saved(request, waits=bool(waits))
         return redirect("approvals:tools")
-    after, agents_after = (
+    after, agents_after, search = (
         request.GET.get(name, "").replace("\0", "")[:MAX_NAME]
-        for name in ("after", "agents")
+        for name in ("after", "agents", "q")
     )
-    shown, more = tools_seen(request.standing, after=after)
+    search = search.strip()
+    shown, more = tools_seen(request.standing, after=after, search=search)
     agents, more_agents = agents_seen(request.standing, after=agents_after)
     context = {
         "tools": shown,
+        "search": search,
         "next": more,
         "agents": agents,
         "next_agents": more_agents,

@@ -14,15 +14,16 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from approvals.actions.policy.grants.events import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
+from approvals.db.json_pointer import pointer_parts
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.described import read_schema
 from approvals.queries.results import STATE_LABELS
-from approvals.record.amounts import DECIMAL, plain
+from approvals.record.amounts import DECIMAL, DEFAULT, plain
 from approvals.shown.entries import ShownEntry, shown_entry
 from approvals.states import Door, GrantEnd, Kind, Verdict, Width, verdict_label
-from approvals.text.text import visible
+from approvals.text.text import visible, visible_name
 from approvals.text.times import clock_time
 
 #: How many values a line shows, and how many characters of a note.
@@ -149,10 +150,15 @@ class SubjectLine:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """One line of the audit page. `values` are names and values; `note` is a text by a person or tool."""
+    """One line of the audit page. `values` are names and values; `note` is a text by a person or tool.
+
+    `verdict` and `amount` are empty where the entry has none, or a hidden amount.
+    """
 
     entry: ShownEntry
     text: str
+    verdict: str
+    amount: str
     icon: str
     tone: str
     values: Sequence[tuple[str, str]]
@@ -179,17 +185,19 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
     )
     state = str(data.get("verdict" if entry.event == "request.voted" else "state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
+    kind = request.kind if request else str(data.get("kind", Kind.APPROVAL))
+    amount = ""
+    if entry.amount is not None and (request is None or request.amount_is_shown):
+        amount = str(plain(entry.amount))
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return AuditLine(
         shown_entry(entry),
-        words_of(
-            entry,
-            data,
-            request.kind if request else str(data.get("kind", Kind.APPROVAL)),
-        ),
+        words_of(entry, data, kind),
+        _verdict_of(entry, data, kind),
+        amount,
         icon,
         tone,
-        _values(entry, data, request, subjects.tools.get(entry.tool_name)),
+        _values(entry, data, amount, request, subjects.tools.get(entry.tool_name)),
         _note(data),
         None
         if request is None
@@ -216,13 +224,6 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
                 "verdict": verdict,
             }
         return _("Vote: %(verdict)s") % {"verdict": verdict}
-    if data.get("break_glass"):
-        alone = _("%(verdict)s alone, the glass was broken")
-        return alone % {
-            "verdict": verdict_label(kind, entry.verdict)
-            if kind in Kind.values
-            else label
-        }
     if entry.event == "request.decided" and entry.via == Door.RULE:
         if data.get("repeats"):
             return _("Rejected as before")
@@ -231,12 +232,8 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
             if entry.verdict == Verdict.APPROVE
             else _("Rejected by rule")
         )
-    if entry.verdict in Verdict.values and entry.event == "request.decided":
-        return (
-            verdict_label(kind, entry.verdict)
-            if kind in Kind.values
-            else str(Verdict(entry.verdict).label)
-        )
+    if entry.event == "request.decided":
+        return _verdict_of(entry, data, kind) or label
     if entry.event == "request.created":
         return str(REQUESTED[Kind(kind)]) if kind in Kind.values else label
     if entry.event == "request.assigned" and "to" in data:
@@ -259,9 +256,21 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     return label
 
 
+def _verdict_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
+    """Return the label of an entry's verdict, or an empty text."""
+    if entry.verdict not in Verdict.values:
+        return ""
+    return verdict_label(
+        kind if kind in Kind.values else Kind.APPROVAL,
+        entry.verdict,
+        break_glass=data.get("break_glass"),
+    )
+
+
 def _values(
     entry: AuditEntry,
     data: Mapping[str, Any],
+    amount: str,
     request: ApprovalRequest | None,
     settings: ToolSettings | None,
 ) -> list[tuple[str, str]]:
@@ -280,7 +289,8 @@ def _values(
         )
     else:
         sent = shown = _values_of_event(data)
-    return [*_amount_of(entry, sent), *shown][:MAX_VALUES]
+    pointer = (request.amount_pointer if request else None) or DEFAULT
+    return [*_amount_among(sent, amount, pointer), *shown][:MAX_VALUES]
 
 
 def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -329,14 +339,20 @@ def _time_of(value: str | int) -> str:
     )
 
 
-def _amount_of(
-    entry: AuditEntry, values: Sequence[tuple[str, str]]
+def _amount_among(
+    values: Sequence[tuple[str, str]], amount: str, pointer: str
 ) -> list[tuple[str, str]]:
-    """Return the amount used by the filter, unless one of the first values is the same."""
-    shown = (text for _name, text in values[:MAX_VALUES] if DECIMAL.fullmatch(text))
-    if entry.amount is None or any(float(text) == entry.amount for text in shown):
+    """Return the amount used by the filter, unless it is among the first values, perhaps with its currency."""
+    name = visible_name(pointer_parts(pointer)[-1])
+    shown = values[:MAX_VALUES]
+    numbers = (text for _name, text in shown if DECIMAL.fullmatch(text))
+    if (
+        not amount
+        or any(label == name for label, _text in shown)
+        or any(float(text) == float(amount) for text in numbers)
+    ):
         return []
-    return [(_("amount"), str(plain(entry.amount)))]
+    return [(_("amount"), amount)]
 
 
 def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:

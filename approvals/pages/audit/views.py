@@ -21,6 +21,7 @@ from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid, NotFound
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.models.preferences import ListPage
+from approvals.pages.audit.csv_export import csv_for_people
 from approvals.pages.audit.lines import EVENT_LABELS, lines
 from approvals.queries.audit import (
     AuditPage,
@@ -81,7 +82,12 @@ def _page(
             (label, value, filters.without(name).query)
             for name, label, value in _chips(filters)
         ],
-        "kept": [(name, filters.parameters[name]) for name, *_rest in _chips(filters)],
+        "kept": [
+            (name, filters.parameters[name])
+            for name in ("request", "workflow", "run", "chat")
+            if name in filters.parameters
+        ],
+        "typed_search": request.GET.get("q", "").replace("\0", ""),
         "events": EVENT_LABELS,
         "verdicts": Verdict.choices,
         "reports": reports_for(request.user),
@@ -95,21 +101,37 @@ def _page(
 
 
 def _chips(filters: AuditFilters) -> list[tuple[str, str, str]]:
-    """Return the filters without a form field, as (parameter, label, value)."""
-    chips = [
-        ("request", _("Request"), filters.request[:8]),
-        ("workflow", _("Workflow"), filters.workflow),
-        ("run", _("Run"), filters.run),
-        ("chat", _("Chat"), filters.chat),
+    """Return the set filters besides the search, as (parameter, label, value)."""
+    labels = {
+        "event": _("Event"),
+        "verdict": _("Verdict"),
+        "person": _("Person"),
+        "tool": _("Tool"),
+        "amount_from": _("Amount from"),
+        "amount_to": _("Amount to"),
+        "since": _("From"),
+        "until": _("Until"),
+        "request": _("Request"),
+        "workflow": _("Workflow"),
+        "run": _("Run"),
+        "chat": _("Chat"),
+    }
+    values = filters.parameters | filters.typed_amounts
+    values["event"] = str(EVENT_LABELS.get(filters.event, ""))
+    values["verdict"] = str(dict(Verdict.choices).get(filters.verdict, ""))
+    return [
+        (name, label, values[name])
+        for name, label in labels.items()
+        if values.get(name)
     ]
-    return [each for each in chips if each[2]]
 
 
 @require_GET
 @for_readers
 def audit_export(request: SignedIn, kind: str) -> HttpResponseBase:
     """Download every entry that matches the same filters, streamed, in the order of events."""
-    return export(entries_for(audit_filters_from(request.GET).at(None)), kind)
+    entries = entries_for(audit_filters_from(request.GET).at(None))
+    return csv_for_people(entries) if kind == "csv" else export(entries, kind)
 
 
 @require_POST

@@ -266,7 +266,11 @@ class InboxRow:
         """The decision and its author, in a few words."""
         if self.decision is None:
             return status_label(self.request.kind, self.request.status)
-        label = verdict_label(self.request.kind, self.decision.verdict)
+        label = verdict_label(
+            self.request.kind,
+            self.decision.verdict,
+            break_glass=self.decision.break_glass,
+        )
         if self.request.repeats is not None:
             return _("%(outcome)s as before") % {"outcome": label}
         if self.decision.by_rule:

@@ -125,6 +125,45 @@
     edit.querySelector("form :is(input:not([type=hidden]), textarea, select)")?.focus();
   });
 
+  // --- Cancel restores what was proposed.
+  document.addEventListener("click", (event) => {
+    const edit = event.target.closest?.("a.cancel-edit")?.closest("details.edit");
+    if (!edit) return;
+    event.preventDefault();
+    edit.querySelector("form")?.reset();
+    for (const field of edit.querySelectorAll("input, textarea, select")) field.dispatchEvent(new Event("input", { bubbles: true }));
+    edit.open = false;
+    edit.closest(".request")?.querySelector("a.to-edit")?.focus();
+  });
+
+  // --- A question before a form is sent, in a dialog; its button says the same as the one that was pressed.
+  document.addEventListener("htmx:confirm", (event) => {
+    const { question, issueRequest, triggeringEvent } = event.detail;
+    if (!question) return;
+    event.preventDefault();
+    const dialog = document.createElement("dialog"), text = document.createElement("p"), form = document.createElement("form");
+    dialog.className = "dialog";
+    dialog.setAttribute("aria-labelledby", "confirm-question");
+    text.id = "confirm-question";
+    text.textContent = question;
+    form.method = "dialog";
+    form.className = "buttons";
+    for (const [value, label] of [["yes", triggeringEvent?.submitter?.textContent ?? gettext("Continue")], ["", gettext("Go back")]]) {
+      const button = document.createElement("button");
+      button.value = value;
+      button.className = value ? "primary" : "";
+      button.textContent = label.trim();
+      form.append(button);
+    }
+    dialog.append(text, form);
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      if (dialog.returnValue === "yes") issueRequest(true);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+
   /** @param {HTMLElement} raw */
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);

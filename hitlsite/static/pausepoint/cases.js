@@ -58,6 +58,7 @@
   function ready(root) {
     for (const form of new Set([...root.querySelectorAll(CASE)].map((fields) => fields.form))) if (form) show(form);
   }
-  document.addEventListener("DOMContentLoaded", () => ready(document));
+  // The page is read to its end, and not shown yet.
+  ready(document);
   document.addEventListener("htmx:load", (event) => ready(event.detail.elt.parentElement ?? document));
 })();

@@ -1,5 +1,5 @@
 // Comboboxes: a field filters its suggestions while a person types. The arrow keys go through them, Enter takes the marked one,
-// which is the best match at first, and Escape closes them. Without this script the browser suggests what a datalist has.
+// which is the best match at first, and Escape closes them. In a search, Enter searches unless one is marked. Without this script the browser suggests what a datalist has.
 (() => {
   "use strict";
 
@@ -21,6 +21,8 @@
   // Suggestions that are links are part of the menu of a chip, which shows them all the time.
   /** @param {HTMLElement} list */
   const isMenu = (list) => list.matches(".suggestions *");
+  /** @param {HTMLInputElement} field */
+  const isSearch = (field) => field.type === "search";
 
   // The suggestions of a field are in its datalist, come from an address, or are links in a menu.
   /** @param {HTMLInputElement} field */
@@ -86,7 +88,7 @@
     const open = shown.length > 0 && (isMenu(list) || shown.some((option) => textOf(option) !== field.value));
     field.setAttribute("aria-expanded", String(open));
     if (!isMenu(list)) list.hidden = !open;
-    mark(field, open && typed ? shown[0] : undefined);
+    mark(field, open && typed && !isSearch(field) ? shown[0] : undefined);
   }
 
   /** @param {HTMLInputElement} field @param {HTMLElement} [marked] */
@@ -112,6 +114,8 @@
     field.value = textOf(option);
     close(field);
     field.dispatchEvent(new Event("input", { bubbles: true }));
+    // The name of a field, or a value after it.
+    if (isSearch(field)) load(field);
   }
 
   document.addEventListener("focusin", ({ target: field }) => {

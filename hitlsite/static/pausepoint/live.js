@@ -152,7 +152,7 @@
   }
 
   // The scripts after this one add their parts.
-  window.pausepoint = /** @type {Pausepoint} */ ({ inUse, now });
+  window.pausepoint = /** @type {Pausepoint} */ ({ ...window.pausepoint, inUse, now });
 
   // --- If a form cannot be sent, an error above it says so until it is sent again; that removes earlier errors there, too.
   for (const name of /** @type {const} */ (["htmx:sendError", "htmx:timeout"])) {

@@ -99,9 +99,30 @@
     return line;
   }
 
+  // A card that was decided is not shown on the way to the next one: until that is here, a picture of what was there stays.
+  function freeze() {
+    const shown = /** @type {HTMLElement} */ (body.firstElementChild), still = /** @type {HTMLElement} */ (shown.cloneNode(true));
+    for (const element of [still, ...still.querySelectorAll("[id]")]) element.removeAttribute("id");
+    still.dataset.still = "";
+    still.inert = true;
+    shown.hidden = true;
+    body.append(still);
+  }
+  function thaw() {
+    const still = body.querySelector(":scope > [data-still]");
+    if (!still) return;
+    still.remove();
+    /** @type {HTMLElement} */ (body.firstElementChild).hidden = false;
+  }
+  document.addEventListener("htmx:beforeSwap", ({ detail: { requestConfig: { elt, path, verb }, xhr } }) => {
+    const decides = verb === "post" && path.endsWith("/decide/") && xhr.status === 200 && card()?.contains(elt);
+    if (decides && page.dataset.openNext === "yes" && nextOf(current)) freeze();
+  });
+
   /** @param {string} id @param {boolean} focus @param {boolean} itself */
   function finish(id, focus, itself) {
     loaded = id;
+    body.querySelector(":scope > [data-still]")?.remove();
     body.inert = false;
     body.removeAttribute("aria-busy");
     body.scrollTop = 0;
@@ -115,6 +136,7 @@
   function putAside() {
     const old = body.firstElementChild;
     if (!old || !loaded) return;
+    thaw();
     const sending = old.querySelector(".htmx-request") !== null;
     if (old.matches("article, div, section") && (sending || window.pausepoint.inUse(old))) {
       old.id = "";
@@ -218,16 +240,23 @@
     if (id !== current || page.dataset.openNext !== "yes") return;
     // Whoever has gone on to write a note or to search is not taken away from it.
     if (!window.pausepoint.typing.isField(active) || card()?.contains(active)) openNext(id);
+    else thaw();
   });
+  // The next row after a request that waits, or the first one.
+  /** @param {string} id */
+  function nextOf(id) {
+    const found = rows(), place = found.findIndex((row) => idOf(row) === id);
+    const others = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))];
+    return others.find((row) => isWaiting(row) && !row.matches(".is-voted") && !decided.has(idOf(row)));
+  }
   /** @param {string} id */
   function openNext(id) {
-    const found = rows(), place = found.findIndex((row) => idOf(row) === id);
-    const left = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))].filter((row) => isWaiting(row) && !row.matches(".is-voted") && !decided.has(idOf(row)));
-    const [waiting] = left, more = document.querySelector("#more-rows a");
-    if (more && (!waiting || found.indexOf(waiting) < place)) {
+    const waiting = nextOf(id), more = document.querySelector("#more-rows a"), found = rows();
+    if (more && (!waiting || found.indexOf(waiting) < found.findIndex((row) => idOf(row) === id))) {
       document.addEventListener("htmx:afterSettle", () => openNext(id), { once: true });
       return more.click();
     }
+    if (!waiting) thaw();
     if (!waiting) return announce(gettext("Nothing else is waiting in this list."));
     openFold(waiting);
     titleOf(waiting).focus({ preventScroll: true });
@@ -239,7 +268,7 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     const shown = card(), id = current, row = rowOf(id), waits = shown?.matches(".is-pending"), { verb, path = "" } = event.detail.requestConfig ?? {};
     if (verb !== "post" || !shown || loaded !== id || decided.has(id)) return;
-    if (waits && !(path.endsWith("/decide/") && event.detail.successful && shown.querySelector(".votes-own"))) return;
+    if (waits && !(path.endsWith("/decide/") && event.detail.successful && shown.querySelector(".votes-own"))) return thaw();
     row?.classList.toggle("is-voted", waits);
     if (!waits) decided.add(id);
     if (!waits && row?.matches(".is-pending")) {
@@ -248,7 +277,8 @@
       row.querySelector(".row-values").textContent = shown.querySelector(".outcome p")?.textContent.trim() ?? "";
     }
     // What has to be read first keeps the next request from opening.
-    if (shown.dataset.stays === undefined) queueMicrotask(() => document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } })));
+    if (shown.dataset.stays !== undefined) thaw();
+    else queueMicrotask(() => document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } })));
   });
 
   // --- Rows and buttons open and close it. With a modifier key a title stays a link.

@@ -12,6 +12,8 @@
   /** @type {Map<string, { viewed: Set<string>, spans: Map<string, Spans>, opened: Set<string> }>} */
   const reports = new Map();
 
+  // This script runs before the others, and before the page is shown.
+  window.pausepoint = /** @type {Pausepoint} */ ({});
   // Where this script does not run, the buttons stand below the input instead of staying in view.
   document.documentElement.classList.add("watches");
 

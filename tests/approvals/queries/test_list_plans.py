@@ -73,6 +73,12 @@ def test_filter_without_matches_does_not_scan_all_rows(found):
     assert [name for name, said in plans.items() if re.search(r"\brequest_newest\b", said)] == []
 
 
+def test_a_search_for_few_amounts_looks_them_up(found):
+    names = ("requests: by value, few amounts", "requests: by value, no amounts", "requests: by value, of no tool")
+    assert [name for name in names if re.search(r"\brequest_newest\b", plan(found[name]))] == []
+    assert [len(found[name]) for name in (*names, "requests: by value, nearly all amounts")] == [ROWS // 1000, 0, 0, 51]
+
+
 def test_a_search_of_one_workflow_reads_its_requests_only(found, django_assert_num_queries):
     viewer = standing_of(User.objects.get(username="bob"))
     one = Workflow.objects.order_by("pk")[ROWS // 2]
@@ -135,4 +141,4 @@ def test_few_amounts_are_found_by_their_index_and_many_on_the_way_along_the_list
         name: bool(re.search(r"\baudit_amount\b", plan(query))) for name, query in found.items() if "amounts" in name
     }
     assert plans == {name: "nearly all" not in name for name in plans}
-    assert len(plans) == 8
+    assert len(plans) == 11

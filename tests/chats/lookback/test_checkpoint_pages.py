@@ -83,7 +83,7 @@ def test_checkpoint_shows_the_message_as_it_was(chat):
     assert [shown.words for shown in page.find("div", class_="text")] == ["I will."]
     assert page.find("details", class_="tool")[0].find("summary")[0].words == "issueRefund waiting for approval"
     facts = {row.find("dt")[0].words: row.find("dd")[0].words for row in page.find("dl")[0].find("div")}
-    assert facts["Finish reason"] == "tool-calls"
+    assert facts["State"] == "Waiting for a decision"
     assert facts["Digest"] == partial.digest
 
 

@@ -71,6 +71,8 @@ class CastVote:
     other_input: bool
     username: str
     display_name: str = ""
+    #: The groups of its stage that its seat belongs to, in words.
+    seat: str = ""
     key: str = ""
     replaced: bool = False
 
@@ -190,14 +192,26 @@ def ballots_of(
         tally = progress(
             of_request, casts_of(votes[request.pk]), electorate, request.voted_digest
         )
+        stages = stages_of(of_request, tally, names)
+        seats = {
+            (number, seat): _(" or ").join(
+                group.who
+                for group, members in zip(
+                    stage.groups, electorate.stages[number], strict=True
+                )
+                if seat in members and group.who
+            )
+            for number, stage in enumerate(stages)
+            for seat in voters
+        }
         ballots[request.pk] = Ballot(
             pending=request.pending,
             interested=request.interested,
             terms=of_request,
             tally=tally,
             electorate=electorate,
-            stages=stages_of(of_request, tally, names),
-            votes=_cast_votes(request, votes[request.pk], tally, displayed),
+            stages=stages,
+            votes=_cast_votes(request, votes[request.pk], tally, displayed, seats),
             absent=absent,
         )
     return ballots
@@ -251,6 +265,7 @@ def _cast_votes(
     votes: Sequence[Vote],
     tally: Tally,
     displayed: Mapping[tuple[int, str], str],
+    seats: Mapping[tuple[int, int], str],
 ) -> list[CastVote]:
     """Return votes with whether they count: for the outcome as it was stored, before the outcome as of now."""
     counting = [
@@ -258,13 +273,14 @@ def _cast_votes(
         for vote in votes
         if (vote.person_id in tally.voters if request.pending else vote.counted)
     ]
-    seats = {vote.for_id or vote.person_id for vote in counting}
+    counted = {vote.for_id or vote.person_id for vote in counting}
     return [
         CastVote(
             vote=_shown_vote(vote),
             counts=vote in counting or (vote.counted is None and not request.pending),
             other_input=vote.digest != request.voted_digest,
-            replaced=vote not in counting and vote.for_id in seats,
+            replaced=vote not in counting and vote.for_id in counted,
+            seat=seats.get((vote.stage, vote.for_id or vote.person_id), ""),
             **_names_of_voter(vote, displayed),
         )
         for vote in votes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
@@ -135,7 +137,7 @@ def test_the_page_has_a_button_of_its_own_for_those_who_may(payment, frank):
     (form,) = forms(page, "decide/")
     assert form.fields["break_glass"] == "yes"
     assert press(client, form, "Reject alone", comment="Fraud.").status_code == 302
-    assert "Decided alone" in client.get(payment.get_absolute_url()).text
+    assert "One person decided what needs several." in client.get(payment.get_absolute_url()).text
     other = browser(make_person("dave", *RIGHTS))
     assert "Approve alone" not in other.get(payment.get_absolute_url()).text
 
@@ -152,3 +154,13 @@ def test_a_program_decides_alone_with_a_field_of_its_own(payment, frank):
     assert machine.decide(asked, "approve", comment="Fire.").status == 403
     done = machine.decide(asked, "approve", comment="Fire.", break_glass=True)
     assert (done.body["status"], done.body["decision"]["break_glass"]) == ("approved", True)
+
+
+def test_no_page_calls_a_decision_with_break_glass_access_plainly_approved(payment, frank):
+    decide(payment, frank, Verdict.APPROVE, comment="Fire.", break_glass=True)
+    client = browser(make_person("otto", "view_auditentry", *RIGHTS))
+    said = "Approved with break-glass access"
+    for path in (payment.get_absolute_url(), f"{payment.get_absolute_url()}record/", "/?status=decided", "/audit/"):
+        page = client.get(path).text
+        assert said in page, path
+        assert re.findall(r"badge[^>]*>\s*Approved\s*<|Approved</b>|Approved by", page) == [], path

@@ -29,6 +29,9 @@ def test_tools_that_have_asked_are_listed_with_the_fields_of_their_last_request(
     offered = [one.attributes["data-pointer"] for one in page.find("button") if "data-pointer" in one.attributes]
     assert offered == ["/amount", "/customer/a~1b", "/items/0/sku"]
     assert client.get("/settings/tools/never-asked/").status_code == 404
+    page = parse(client.get("/settings/tools/?q=REF").text)
+    assert [link.words for link in page.find("a", class_="row-title")][:1] == ["refund"]
+    assert "No tool has this name." in client.get("/settings/tools/?q=nothing%00").text
 
 
 def test_settings_of_a_tool_are_stored_in_order_and_checked():

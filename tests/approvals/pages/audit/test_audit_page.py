@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -132,6 +134,11 @@ FILTERED = [
     ("?q=zeppelin", 3),
     ("?q=zeppelin&person=bob", 1),
     ("?q=nothing", 0),
+    ("?q=tool:issue", 3),
+    ("?q=orderId:4711+half", 3),
+    ("?q=amount>=120", 1),
+    ("?q=amount<120+zeppelin", 2),
+    ("?q=amount>120", 0),
     ("?q=-", 0),
     ("?run=nothing", 0),
     ("?workflow=999", 0),
@@ -178,6 +185,29 @@ def test_invalid_filters_show_nothing_and_say_what_is_wrong(refund):
         assert (response.status_code, lines(client, query)) == (400, []), query
         assert len(parse(response.text).find("div", class_="refusal")[0].find("li")) == 1, query
         assert client.get(f"/audit/export.csv{query}").status_code == 422, query
+
+
+def test_a_search_that_cannot_be_read_keeps_its_text_and_names_the_word(refund):
+    response = browser(dave()).get("/audit/", {"q": "half amount>many", "verdict": "edit"})
+    page = parse(response.text)
+    (problem,) = page.find("li", id="search-problem")
+    assert (response.status_code, page.find("p", class_="audit-event")) == (400, [])
+    assert page.find("input", id="audit-q")[0].attributes["value"] == "half amount>many"
+    assert "“amount>many”" in problem.words
+
+
+def test_each_applied_filter_is_a_chip_that_removes_it(refund):
+    query = "?event=request.decided&verdict=edit&person=bob&tool=issueRefund&amount_from=1&amount_to=99.5&since=2026-01-02&q=half"
+    page = parse(browser(dave()).get(f"/audit/{query}").text)
+    (chips,) = page.find("p", class_="audit-chips")
+    shown = {chip.words.partition(" Remove")[0]: chip.attributes["href"] for chip in chips.find("a")}
+    assert list(shown) == [
+        "Event: Decided", "Verdict: Approved with changes", "Person: bob", "Tool: issueRefund", "Amount from: 1",
+        "Amount to: 99.5", "From: 2026-01-02",
+    ]  # fmt: skip
+    assert QueryDict(shown["Person: bob"][1:]).dict() == QueryDict(query.replace("&person=bob", "")[1:]).dict()
+    # The fields of the form are sent once.
+    assert page.find("form", class_="audit-filters")[0].find("input", type="hidden") == []
 
 
 def test_pages_have_every_entry_once(monkeypatch):
@@ -281,6 +311,27 @@ def test_the_verdict_of_an_entry_is_checked_against_its_body(refund):
     assert (entry.verdict, integrity.altered_columns(entry)) == ("edit", [])
     entry.verdict = "approve"
     assert integrity.altered_columns(entry) == ["verdict"]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_csv_is_in_the_words_of_the_page():
+    def make() -> User:
+        request = make_request(
+            alice(), title="=Refund 4711?", tool_name="issueRefund", input={"amount": -120, "order": "+4711"}
+        )
+        decide(request, bob(), Verdict.APPROVE, comment="@bob says yes")
+        return dave()
+
+    client = AsyncClient()
+    await client.aforce_login(await sync_to_async(make)())
+    response = await client.get("/audit/export.csv?event=request.decided")
+    text = b"".join([piece async for piece in response.streaming_content]).decode()
+    (row,) = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))
+    assert row | {"Entry": "", "Digest": "", "Request": "", "Time (UTC)": ""} == {
+        "Time (UTC)": "", "Event": "Approved", "Verdict": "Approved", "Title": "'=Refund 4711?", "Tool": "issueRefund",
+        "Amount": "-120", "Field 1": "amount", "Value 1": "-120", "Field 2": "order", "Value 2": "'+4711", "Field 3": "",
+        "Value 3": "", "Message": "'@bob says yes", "Person": "bob", "Via": "web", "Request": "", "Entry": "", "Digest": "",
+    }  # fmt: skip
 
 
 @pytest.mark.django_db(transaction=True)

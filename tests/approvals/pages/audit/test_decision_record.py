@@ -94,14 +94,14 @@ def test_it_lists_the_votes_for_whom_they_were_given_and_whether_they_count():
     vote(request, User.objects.get(username="dave"))
     vote(request, again(delegate))
     rows = [
-        [cell.words for cell in row.find("td")][:3]
+        [cell.words for cell in row.find("td")][:4]
         for row in parse(client.get(record).text).find("tbody")[0].find("tr")
     ]
     no_one = "\N{EN DASH}"
     assert rows == [
-        ["erin", no_one, "Approved, with changes"],
-        ["dave", no_one, "Approved"],
-        ["carol", "bob", "Approved"],
+        ["erin", no_one, no_one, "Approved, with changes"],
+        ["dave", no_one, no_one, "Approved"],
+        ["carol", "bob", "finance", "Approved"],
     ]
 
 
@@ -116,7 +116,7 @@ def test_it_says_why_a_vote_does_not_count_and_shows_the_proposed_input():
     page = parse(browser(delegate).get(f"{request.get_absolute_url()}record/").text)
     assert "amount" in page.find("main")[0].words.partition("Proposed input")[2]
     cells = [[cell.words for cell in row.find("td")] for row in page.find("tbody")[0].find("tr")]
-    assert [(row[0], row[4]) for row in cells] == [
+    assert [(row[0], row[5]) for row in cells] == [
         ("dave", "yes"),
         ("erin", "no: the right was lost"),
         ("carol", "yes"),

@@ -129,9 +129,9 @@ INVALID = {
     "after=x": "after is not a cursor of this list",
     "colour=red": "colour is unknown",
     "tool=a&tool=b": "tool is given more than once",
-    "q=%00": "q contains a character that cannot be shown",
+    "q=%00": "Search contains a character that cannot be shown",
     "tool=" + "x" * 101: "tool is longer than 100 characters",
-    "q=" + "x" * 201: "q is longer than 200 characters",
+    "q=" + "x" * 201: "Search is longer than 200 characters",
     "by=bob&status=pending": "by only applies to decided requests",
     "sort=price": "sort must be one of: deadline, newest, oldest",
     "sort=deadline&group=tool": "sort cannot be combined with groups",
@@ -279,3 +279,27 @@ def test_row_shows_the_key_fields_that_an_administrator_chose(desk):
         (row,) = page.find("li", id=f"row-{request.pk}")
         found = [value.words for value in row.find("span", class_="row-value")]
         assert found == (["0 a@b.c", "subject Hi"] if values == "to" else ["subject Hi"])
+
+
+@pytest.mark.parametrize(
+    ("search", "word"), [("parcel amount>abc", "amount>abc"), ("tool:", "tool:"), ("x total<5", "total<5")]
+)
+def test_a_search_that_cannot_be_read_keeps_its_text_names_the_word_and_lists_nothing(desk, search, word):
+    for path, status in (("/", 422), ("/requests/", 422)):
+        answer = desk.get(path, {"q": search})
+        page = parse(answer.text)
+        (field,) = page.find("input", id="filter-q")
+        (problem,) = page.find("li", id="search-problem")
+        assert (answer.status_code, titles(answer.text), field.attributes["value"]) == (status, "", search)
+        assert (problem.words.startswith("Search"), f"“{word}”" in problem.words) == (True, True)
+        assert field.attributes["aria-describedby"] == "search-problem"
+
+
+def test_searches_by_value_keep_to_what_a_person_may_see(desk):
+    make_request(
+        User.objects.get(username="erin"), title="h", tool_name="refund", input={"customer": "Acme", "amount": 700}
+    )
+    assert (shown(desk, q="customer:acme amount>500"), shown(desk, q="tool:refund customer:acme")) == ("h", "h")
+    assert (shown(desk, q="amount>700"), shown(desk, q="customer:bolt")) == ("", "")
+    owner = browser(User.objects.get(username="alice"))
+    assert (shown(owner, q="customer:acme"), shown(owner, q="amount>500")) == ("", "")

@@ -37,6 +37,28 @@ def test_names_that_contain_the_text_are_suggested_to_those_who_may_list_them():
         assert suggested(other, "people/") == (404, [])
 
 
+def test_searches_are_completed_from_the_requests_that_a_person_sees():
+    owner = alice()
+    own = {"customer": "ACME GmbH", "card_number": {"no": "4711"}, "password": "hunter2", "tool": "other", "amount": 5}
+    make_request(owner, tool_name="wire_transfer", input=own)
+    make_request(bob(), tool_name="wiretap", input={"customer": "Bolt"})
+
+    def completed(person, text: str) -> list[str]:
+        return browser(person).get("/suggestions/searches/", {"q": text}).json()["values"]
+
+    assert completed(owner, "") == []
+    assert completed(owner, "a") == ["amount>", "agent:", "amount:"]
+    assert completed(owner, "late cust") == ["late customer:"]
+    assert completed(owner, "late customer:") == ['late customer:"ACME GmbH"']
+    assert completed(owner, "TOOL:w") == ["tool:wire_transfer"]
+    # What is hidden, and what is another person's, completes nothing.
+    assert [completed(owner, text) for text in ("password:", "customer:b", "tool:o")] == [[], [], []]
+    stranger = mallory()
+    assert [completed(stranger, text) for text in ("cust", "tool:")] == [[], []]
+    assert browser(owner).get("/suggestions/searches/?q=%00").status_code == 422
+    assert browser(owner).get("/suggestions/searches/", {"q": "x" * 301}).status_code == 422
+
+
 def test_fields_for_people_and_tools_ask_for_suggestions():
     auditor, admin = make_person("audit", "view_auditentry"), administrator()
     fields = []
@@ -48,6 +70,7 @@ def test_fields_for_people_and_tools_ask_for_suggestions():
             if "data-combobox" in field.attributes
         ]
     assert fields == [
+        ("q", "/suggestions/searches/"),
         ("person", "/suggestions/people/"),
         ("tool", "/suggestions/tools/"),
         ("user", "/suggestions/people/"),

@@ -96,6 +96,7 @@ def addresses(hidden: Hidden) -> Iterator[str]:
             "checkpoint": TurnCheckpoint.objects.latest("pk").pk, "message": Message.objects.latest("pk").pk, "part": 1,
         }  # fmt: skip
         yield from _filled(get_resolver().url_patterns, "/", values)
+    yield from (f"/suggestions/searches/?q={term}" for term in ("tool:", "agent:", "to:", "a"))
 
 
 def _filled(patterns: Any, prefix: str, values: dict[str, Any]) -> Iterator[str]:
