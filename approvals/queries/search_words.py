@@ -82,10 +82,10 @@ def words_to_index(
         if read > MAX_READ:
             break
         read += len(text)
-        said = list(words_in(text))
-        words |= dict.fromkeys(said)
+        words_of_text = list(words_in(text))
+        words |= dict.fromkeys(words_of_text)
         if len(text) <= MAX_PAIRED:
-            pairs |= dict.fromkeys(_pairs(field, said))
+            pairs |= dict.fromkeys(_pairs(field, words_of_text))
         for name, value in _WRITTEN.findall(text[:MAX_KEPT]) if ":" in text else ():
             pairs |= dict.fromkeys(_pairs(name, words_in(value)))
     kept = []

@@ -35,9 +35,9 @@ def is_fast(item: pytest.Item) -> bool:
     return "DATABASE_URL" not in os.environ and not item.path.relative_to(ROOT).as_posix().startswith(SLOW)
 
 
-def watch(event: str, arguments: tuple[object, ...]) -> None:
-    """An audit hook: Python calls it before a process starts, in whichever thread."""
-    if event in STARTS and _watched is not None:
+def watch(event: str, arguments: tuple[object, ...], starts: frozenset[str] = STARTS) -> None:
+    """An audit hook: Python calls it before a process starts, in whichever thread, even while it unloads this module."""
+    if event in starts and _watched is not None:
         _started.append(f"{event}{arguments[:1]}")
         raise StartsAProcess(f"{_watched} starts a process: {REMEDY}.")
 

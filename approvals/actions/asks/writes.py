@@ -232,9 +232,9 @@ def _words(request: ApprovalRequest, shown: Any) -> Write:
     if amount_at(shown, request.amount_pointer) != request.amount:
         facts |= HIDDEN_AMOUNT
     # Of the context, only the words: it repeats the same fields in each message.
-    said = [text for _field, text in texts_in(context)]
+    context_words = [text for _field, text in texts_in(context)]
     call = (request.tool_name, request.tool_call_id or "")
-    words = words_to_index(title, message, *call, said, shown, facts=facts)
+    words = words_to_index(title, message, *call, context_words, shown, facts=facts)
     return rows.SEARCH_TEXT.of_row(request_id=request.pk, words=words)
 
 
