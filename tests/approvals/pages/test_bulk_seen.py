@@ -88,7 +88,7 @@ def test_a_line_that_was_in_view_says_nothing_about_another():
     warning = parse(refused.text).find("div", class_="refusal")[0]
     assert (refused.status_code, warning.words) == (
         422,
-        "You have not seen everything yet: 2 values left in 1 request. Look at the rest, or press again to approve it unseen.",
+        "You haven't seen 2 values in 1 request yet. Look at the rest, or press again to approve unseen.",
     )
     assert [stored(one).status for one in requests] == ["pending"] * 2
     assert send(client, requests, confirmed="yes", viewed=viewed, unread="accepted").status_code == 200
