@@ -50,8 +50,7 @@ def check_read(
     left = unseen_parts(request, verdict, data) if approves else []
     if left and data.get("unread") != ACCEPTED:
         message = _(
-            "You have not seen everything yet: %(what)s left. Look at the rest, or press again to approve it "
-            "unseen."
+            "You have not seen all of it: %(what)s. Look at the rest, or press again to approve it unseen."
         )
         raise UnreadParts(message % {"what": how_much(left)})
     return left

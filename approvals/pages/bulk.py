@@ -130,10 +130,8 @@ def _check_read(unseen: Mapping[UUID, Sequence[HeldPart]]) -> None:
     if not left:
         return
     message = ngettext(
-        "You have not seen everything yet: %(what)s left in %(count)s request. Look at the rest, or press "
-        "again to approve it unseen.",
-        "You have not seen everything yet: %(what)s left in %(count)s requests. Look at the rest, or press "
-        "again to approve it unseen.",
+        "You haven't seen %(what)s in %(count)s request yet. Look at the rest, or press again to approve unseen.",
+        "You haven't seen %(what)s in %(count)s requests yet. Look at the rest, or press again to approve unseen.",
         len(left),
     )
     what = how_much([part for parts in left for part in parts])

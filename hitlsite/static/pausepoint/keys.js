@@ -71,7 +71,7 @@
     }
     if (window.pausepoint.seen.hasJustMoved()) return announce(gettext("The page has just moved. Look at it, then press again."));
     // First the rest of it, page by page.
-    if (key === "a" && window.pausepoint.seen.readOn([card])) return announce(gettext("You have not seen everything yet. Read on, then press a again."));
+    if (key === "a" && window.pausepoint.seen.readOn([card])) return announce(gettext("You have not seen all of it. Read on, then press a again."));
     const collapsed = button.closest("details:not([open])"), caution = cautionFor(card);
     const name = key === "a" ? button.form?.elements.typed_name : null;
     if (collapsed) {

@@ -88,7 +88,7 @@ def test_a_line_that_was_in_view_says_nothing_about_another():
     warning = parse(refused.text).find("div", class_="refusal")[0]
     assert (refused.status_code, warning.words) == (
         422,
-        "You have not seen everything yet: 2 values in 1 request left. Look at the rest, or press again to approve it unseen.",
+        "You haven't seen 2 values in 1 request yet. Look at the rest, or press again to approve unseen.",
     )
     assert [stored(one).status for one in requests] == ["pending"] * 2
     assert send(client, requests, confirmed="yes", viewed=viewed, unread="accepted").status_code == 200
@@ -180,7 +180,7 @@ def test_outliers_are_left_out_stand_first_and_say_why():
     page = parse(send(browser(bob()), requests).text)
     first, *others = page.find("tbody", class_="bulk-line")
     assert first.find("p", class_="bulk-outlier")[0].words == (
-        "amount is 50,000, far from the others (median %(middle)s)63. Not included until you select it."
+        "amount is 50,000, far from the others (median 63). Not included until you select it."
     )
     boxes = [line.find("input", type="checkbox")[0] for line in (first, *others)]
     assert ["checked" in box.attributes for box in boxes] == [False, *[True] * 6]

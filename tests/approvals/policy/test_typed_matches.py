@@ -208,7 +208,7 @@ def test_a_value_of_another_type_could_match(test, value, could):
         ({"type": "amount", "at_most": -1}, "has a limit below zero, but no amount is negative"),
         ({"type": "text", "at_most": 1}, "has a range, which values of the type text do not support"),
         ({"type": "path", "starts_with": "/data"}, "must end with a slash: /data would also match /database"),
-        ({"type": "host", "starts_with": "a"}, "has a prefix, which values of the type %(type)s do not supporthost"),
+        ({"type": "host", "starts_with": "a"}, "has a prefix, which values of the type host do not support"),
         ({"members": []}, "is an empty list, which matches nothing; leave it out to match anything"),
         ({"members": [5]}, "must be text of at most 200 characters"),
         ({"members": ["a"], "type": "text"}, "has members, so it cannot have another test"),

@@ -139,7 +139,7 @@ def test_what_was_not_in_view_is_asked_about_once_and_recorded(windows, people, 
     button = page.locator(".bulk-decide > button")
     with page.expect_navigation():
         button.click()
-    page.locator(".refusal:focus", has_text="You have not seen everything yet:").wait_for()
+    page.locator(".refusal:focus", has_text="You haven't seen").wait_for()
     page.wait_for_load_state()
     assert {status(server, one) for one in requests} == {"pending"}
     picture(page, "bulk-refused")

@@ -158,7 +158,7 @@ def test_what_was_approved_unseen_is_in_the_audit_log():
     viewed = seen(request) | {"verdict": "approve", "viewed": "input.0"}
     refused = client.post(at(request), viewed, headers=HTMX)
     assert refused.status_code == 422
-    assert "You have not seen everything yet: 2 values and 999 characters left." in parse(refused.text).words
+    assert "You have not seen all of it: 2 values and 999 characters." in parse(refused.text).words
     client.post(at(request), viewed | {"unread": "accepted"})
     data = AuditEntry.objects.get(event="request.decided", request_id=request.pk).data
     assert data["unseen"] == {"parts": 3, "values": 2, "characters": 999}

@@ -99,7 +99,7 @@ def test_a_report_of_other_places_shows_nothing(asked, viewed):
     words = refused(asked, bob(), {"verdict": "approve", "viewed": viewed, "comment": "Fine."}, 422, comment="Fine.")
     left = "999 characters" if viewed == "input.0" else "1 value"
     look = "Look at the rest, or press again to approve it unseen. Press a to go on reading."
-    assert words == f"You have not seen everything yet: {left} left. {look}"
+    assert words == f"You have not seen all of it: {left}. {look}"
     assert stored(asked).status == "pending"
 
 

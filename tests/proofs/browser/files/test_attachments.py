@@ -71,7 +71,7 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     approve = shown.locator("button[data-key=a]")
     approve.click()
     # The content above the picture may not have been in view long enough.
-    shown.get_by_text(re.compile(r"You have not seen everything yet: (.* and )?3 files left\.")).wait_for()
+    shown.get_by_text(re.compile(r"You have not seen all of it: (.* and )?3 files\.")).wait_for()
     # The refusal has opened the folds, which load when they are in view.
     see(page, ".attachment-preview", -1, "div[data-view]")
     assert shown.get_by_role("cell", name="=1+1").is_visible()
@@ -116,6 +116,6 @@ def test_a_bulk_page_tells_files_that_were_opened_from_others(windows, people, r
     page.locator(".bulk-files li").get_by_text("opened", exact=True).wait_for()
     # The other files were not opened, of which the page tells once.
     windows.tolerate(" 422 ")
-    for words in ("files left in 1 request", "1 request approved"):
+    for words in ("files in 1 request", "1 request approved"):
         page.locator("form[data-bulk] button").click()
         page.get_by_text(words).wait_for()
