@@ -95,7 +95,7 @@ def test_what_could_then_not_be_approved_is_refused_and_goes_on_waiting(people):
     vote(request, bob, Verdict.REJECT, comment="No.")
     refused = advise(reviewer(), document, needed(1))
     assert (refused.refusal, progress_of(request)) == ((409, "conflict"), "0 of 2")
-    assert "not enough people" in refused.body["detail"]
+    assert "Not enough people" in refused.body["detail"]
     assert (stored(request).advised, stored(request).status) == (None, "pending")
     vote(request, dave)
     assert vote(request, erin).decision.verdict == Verdict.APPROVE

@@ -55,13 +55,16 @@ def test_the_history_lists_every_message_with_its_partial_checkpoints_and_its_fi
     page = browser(chat.owner).get(f"{chat.get_absolute_url()}checkpoints/").text
     shown = [
         (
-            panel.find("code")[0].words,
+            panel.find("h2")[0].words,
             [[badge.words for badge in row.find("span", class_="badge")] for row in panel.find("li")],
         )
         for panel in parse(page).find("section", class_="panel")
     ]
-    first, second = Message.objects.filter(role="assistant").order_by("position")
-    assert shown == [(first.message_id, [["Final"]]), (second.message_id, [["Partial"], ["Final"]])]
+    first, second, *_final = TurnCheckpoint.objects.order_by("id").values_list("created_at", flat=True)
+    assert shown == [
+        (f"Answer of {first:%Y-%m-%d %H:%M}", [["Final"]]),
+        (f"Answer of {second:%Y-%m-%d %H:%M}", [["Partial"], ["Final"]]),
+    ]
     links = [link.attributes["href"] for link in parse(page).find("a", class_="row-title")]
     assert links == [
         f"/chats/checkpoints/{pk}/" for pk in TurnCheckpoint.objects.order_by("id").values_list("pk", flat=True)

@@ -58,8 +58,8 @@ def test_two_checkpoints_are_compared_side_by_side(paid):
     changed, added = page.find("li", class_="pair")
     assert changed.find("p", class_="pair-head")[0].words == "changed pay"
     assert [field.words for field in changed.find("h2")] == ["state", "approval.approved", "output"]
-    assert changed.find("del")[0].words == "approval-requested"
-    assert changed.find("ins")[0].words == "output-available"
+    assert changed.find("del")[0].words == "waiting for approval"
+    assert changed.find("ins")[0].words == "done"
     assert added.find("p", class_="pair-head")[0].words == "added text"
 
 

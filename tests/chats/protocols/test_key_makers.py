@@ -32,7 +32,7 @@ def test_the_maker_does_not_decide_a_call_that_needs_four_eyes():
     request = ask_with_key_of(ann, alice())
     assert (Chat.objects.get().key_made_by_id, request.key_made_by_id) == (ann.pk, ann.pk)
     assert list(deciders_of(request)) == [other]
-    with pytest.raises(NotAllowed, match="four eyes"):
+    with pytest.raises(NotAllowed, match="two-person rule"):
         actions.decide(request.pk, Answer(Verdict.APPROVE), by=ann, via=Door.DASHBOARD)
 
 

@@ -40,7 +40,7 @@ def test_with_four_eyes_the_person_who_runs_the_agent_decides_through_no_door(ro
     request = controlled("four_eyes", root, both)
     key = KeyActor(both, create_key(both, name="ci", scopes=SCOPES)[0])
     for by in (both, key):
-        with pytest.raises(NotAllowed, match="four eyes"):
+        with pytest.raises(NotAllowed, match="two-person rule"):
             actions.decide(request.pk, Answer(Verdict.APPROVE), by=by, via=door)
     decide(request, bob(), Verdict.APPROVE)
     assert stored(request).status == "approved"
@@ -48,7 +48,7 @@ def test_with_four_eyes_the_person_who_runs_the_agent_decides_through_no_door(ro
 
 def test_with_four_eyes_not_even_a_superuser_decides_their_own(root):
     request = controlled("four_eyes", root, root)
-    with pytest.raises(NotAllowed, match="four eyes"):
+    with pytest.raises(NotAllowed, match="two-person rule"):
         decide(request, root, Verdict.APPROVE)
 
 
@@ -56,7 +56,7 @@ def test_with_four_eyes_the_owner_of_the_work_decides_nothing_that_someone_else_
     owner = make_person("hal", "decide_approvalrequest")
     store_tool_settings("refund", SETTINGS | {"control": "four_eyes"}, by=root)
     request = make_request(alice(), tool_name="refund", workflow=make_workflow(owner))
-    with pytest.raises(NotAllowed, match="four eyes"):
+    with pytest.raises(NotAllowed, match="two-person rule"):
         decide(request, owner, Verdict.APPROVE)
 
 

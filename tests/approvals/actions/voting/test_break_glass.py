@@ -119,7 +119,7 @@ def test_what_one_person_decides_anyway_is_not_decided_alone(frank):
 
 def test_four_eyes_hold_also_in_an_emergency(frank):
     request = with_terms(make_request(frank), both(group(votes=2)), control=Control.FOUR_EYES)
-    with pytest.raises(NotAllowed, match="four eyes"):
+    with pytest.raises(NotAllowed, match="two-person rule"):
         decide(request, frank, Verdict.APPROVE, comment="Now!", break_glass=True)
 
 

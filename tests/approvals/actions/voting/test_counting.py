@@ -229,7 +229,7 @@ def test_what_counted_is_kept_with_the_votes(people):
 def test_whoever_asked_does_not_vote_under_four_eyes(people):
     request = make_request(people[0], tool_name="pay")
     with_terms(request, both(group(votes=1)), control=Control.FOUR_EYES)
-    with pytest.raises(NotAllowed, match="four eyes"):
+    with pytest.raises(NotAllowed, match="two-person rule"):
         vote(request, people[0])
 
 
