@@ -165,10 +165,10 @@ def compare_inputs(
     `key_fields`, JSON pointers, are the first columns, even if all values are the same. `votes` describes the progress of each
     request's votes, and `schemas` has the schemas of inputs, by id.
     """
-    inputs = [
-        by_place(masked_input(request, request.voted_input)) for request in requests
-    ]
-    values = aligned(inputs, INPUT)
+    masked = [masked_input(request, request.voted_input) for request in requests]
+    inputs = list(map(by_place, masked))
+    units = [currencies_in((schemas or {}).get(request.pk)) for request in requests]
+    values = aligned(masked, INPUT, units)
     contexts = aligned([_context_of(request) for request in requests], CONTEXT)
     keys = [place for place in map(_place_of, key_fields) if place in values]
     differing = keys + [
@@ -180,7 +180,6 @@ def compare_inputs(
     same = [values[place] for place in values if place not in differing]
     own_context = [each for each in contexts.values() if each.differs]
     same_context = [each for each in contexts.values() if not each.differs]
-    units = [currencies_in((schemas or {}).get(request.pk)) for request in requests]
     currencies = currencies_of(inputs, units)
     outliers = outliers_among(inputs, currencies)
     messages = [_message_of(request) for request in requests]
@@ -219,7 +218,7 @@ def unseen_parts(
     """Yield the parts of a request at none of the `viewed` places of the page that compares it with others."""
     for place, leaf in by_place(masked_input(request, request.voted_input)).items():
         yield from unseen_rows([row(place, leaf, INPUT)], viewed)
-    for place, leaf in _context_of(request).items():
+    for place, leaf in by_place(_context_of(request)).items():
         yield from unseen_rows([row(place, leaf, CONTEXT)], viewed, RAW_CONTEXT)
     message = _message_of(request)
     if message is not None:
@@ -256,11 +255,11 @@ def _place_of(pointer: str) -> str:
     )
 
 
-def _context_of(request: ApprovalRequest) -> Leaves:
+def _context_of(request: ApprovalRequest) -> Mapping[str, Any]:
     context = masked_column(request, "context")
     if not context:
         return {}
-    return by_place(context if isinstance(context, dict) else {CONTEXT: context})
+    return context if isinstance(context, dict) else {CONTEXT: context}
 
 
 def _sums(inputs: Sequence[Leaves], currencies: Sequence[str]) -> list[Sum]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -12,11 +13,15 @@ from django.utils.translation import gettext as _
 from approvals.asking.tool_calls import Command, Fetch, recognize
 from approvals.db.json_pointer import ABSENT, pointer_parts, value_at
 from approvals.forms.formatted import is_in_currency, words_at
+from approvals.text.differences import place_of
+from approvals.text.tables import MAX_LEVELS
 from approvals.text.text import show_invisible, visible_name
 
 #: How many values are shown without a choice, and how many characters of each.
 MAX_FIELDS = 3
 MAX_VALUE = 80
+#: How many members and items of a value are read for its line.
+MOST = MAX_VALUE
 #: Tokens of JSON that matter for closing it: texts (the last one may be cut off), brackets and commas.
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.?)*"?|[][{},]')
 
@@ -79,38 +84,67 @@ def _first_values(
 ) -> list[tuple[str, str]]:
     if not isinstance(value, dict):
         return [("", short(value))] if value not in (None, "", []) else []
-    pairs = value.items()
-    simple = [
-        (name, item)
-        for name, item in pairs
-        if not isinstance(item, dict | list)
-        and item not in (None, "")
-        and not (name == "currency" and is_in_currency(value))
-    ]
-    others = [
-        (name, item) for name, item in pairs if isinstance(item, dict | list) and item
-    ]
-    # Short values are more informative at a glance than long texts. A currency stands with its amount.
+    # Those of the input itself first, and then those of the objects in it.
+    members = sorted(_members(value), key=lambda member: len(member[0]))
+    # Short values are more informative at a glance than long texts.
     brief = [
-        pair
-        for pair in simple
-        if not isinstance(pair[1], str) or len(pair[1]) <= MAX_VALUE
+        (path, item)
+        for path, item in members
+        if not isinstance(item, str) or len(item) <= MAX_VALUE
     ]
+    chosen = (brief or members)[: MAX_FIELDS + 1]
+    words = {path: words_at(value, schema, path) or "" for path, _item in chosen}
     return [
-        (visible_name(name), words_at(value, schema, [name]) or short(item))
-        for name, item in (brief or simple or others)[:MAX_FIELDS]
-    ]
+        (place_of(path), words[path] or short(item))
+        for path, item in chosen
+        if path[-1] != "currency" or not _stands(path, str(item), words)
+    ][:MAX_FIELDS]
+
+
+def _stands(path: Sequence[str], code: str, words: Mapping[Sequence[str], str]) -> bool:
+    """Return whether a currency stands with an amount beside it."""
+    return any(
+        text.endswith(f" {code}</data>") and other[:-1] == path[:-1]
+        for other, text in words.items()
+    )
+
+
+def _members(
+    value: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values of an object and of those in it, with their paths. An amount with its currency is one value."""
+    for name, item in value.items():
+        below = (*path, name)
+        opens = isinstance(item, dict) and len(below) < MAX_LEVELS
+        if opens and not (is_in_currency(item) and len(item) == 2):
+            yield from _members(item, below)
+        elif item not in (None, "", [], {}):
+            yield below, item
 
 
 def short(value: Any) -> str:
     """Return a masked value on one line of at most MAX_VALUE characters."""
-    if not isinstance(value, str):
-        value = json.dumps(value, ensure_ascii=False)
+    value = _plain(value)
     # At most this many characters can be shown, however long it is.
     text = " ".join(value[: MAX_VALUE * 4].split())
     # Secrets were masked before, since a cut-off text may end within a key.
     whole = len(text) <= MAX_VALUE and len(value) <= MAX_VALUE * 4
     return show_invisible(text) if whole else f"{show_invisible(text[:MAX_VALUE])}…"
+
+
+def _plain(value: Any) -> str:
+    """Return a value as words: objects as `name: value`, the items of a list one after another."""
+    match value:
+        case str():
+            return value
+        case dict() if value:
+            return ", ".join(
+                f"{name}: {_plain(item)}" for name, item in islice(value.items(), MOST)
+            )
+        case list() if value:
+            mark = "; " if any(isinstance(item, dict) for item in value) else ", "
+            return mark.join(map(_plain, islice(value, MOST)))
+    return json.dumps(value)
 
 
 def _closed(text: str) -> str:

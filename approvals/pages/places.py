@@ -13,7 +13,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.text.alignment import align_values
+from approvals.forms.formatted import formatted_member
+from approvals.text.alignment import ABSENT, align_values
 from approvals.text.differences import place_of
 from approvals.text.numbers import grouped
 from approvals.text.secrets import comparable
@@ -46,7 +47,9 @@ class ComparedPlace:
 
     @property
     def differs(self) -> bool:
-        return len(set(self.written)) > 1
+        # The currency beside an amount may differ, too.
+        looks = {cell.shown for cell in self.cells if cell is not None}
+        return len(set(self.written)) > 1 or len(looks) > 1
 
     @property
     def is_short(self) -> bool:
@@ -61,16 +64,35 @@ class ComparedPlace:
 
 
 def _is_long(cell: TableRow) -> bool:
-    parts = bool(cell.rows or cell.hidden or cell.folded or cell.lines)
+    parts = bool(cell.rows or cell.hidden or cell.folded)
     return parts or len(cell.value) > LINE or "\n" in cell.value
 
 
-def aligned(values: Sequence[Leaves], part: str) -> dict[str, ComparedPlace]:
+def aligned(
+    values: Sequence[Mapping[str, Any]],
+    part: str,
+    currencies: Sequence[Mapping[str, str]] | None = None,
+) -> dict[str, ComparedPlace]:
+    """Return the values of several objects by place; `currencies` are those of their schemas."""
+    placed = [_by_place(value) for value in values]
+    units = currencies or [{}] * len(values)
     aligned = {}
-    for place in dict.fromkeys(place for leaves in values for place in leaves):
+    for place in dict.fromkeys(place for leaves in placed for place in leaves):
+        leaves = [each[place][1] if place in each else ABSENT for each in placed]
         # Compare as JSON text: to Python, 1 and true are equal.
-        written = [_written(leaves, place) for leaves in values]
-        aligned[place] = ComparedPlace(_cells(place, values, written, part), written)
+        written = [_written(leaf) for leaf in leaves]
+        cells = [
+            None
+            if leaf is ABSENT
+            else formatted_member(
+                row(place, leaf, part), leaf, each[place][0], value, unit.get(place, "")
+            )
+            for leaf, each, value, unit in zip(
+                leaves, placed, values, units, strict=True
+            )
+        ]
+        distinct = _distinct(place, leaves, cells, written)
+        aligned[place] = ComparedPlace(distinct, written)
     return aligned
 
 
@@ -80,21 +102,27 @@ def cells_of(number: int, places: Iterable[ComparedPlace]) -> list[TableRow]:
 
 
 def by_place(value: Mapping[str, Any]) -> Leaves:
-    """Return every value under its place. Places that look the same are numbered, so that no value hides another."""
-    values: dict[str, Any] = {}
-    for place, item in _leaves(value):
+    """Return every value under its place."""
+    return {place: leaf for place, (_path, leaf) in _by_place(value).items()}
+
+
+def _by_place(value: Mapping[str, Any]) -> dict[str, tuple[Sequence[str], Any]]:
+    """Return every value with its path. Places that look the same are numbered, so that no value hides another."""
+    values: dict[str, tuple[Sequence[str], Any]] = {}
+    for path, item in _leaves(value):
+        place = place_of(path)
         name = place
         number = 1
         while name in values:
             number += 1
             name = f"{place} ({number})"
-        values[name] = item
+        values[name] = (path, item)
     return values
 
 
-def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], Any]]:
     """Yield every value of an object with its path; lists count as values. Beyond MAX_VALUES, yield only the number left."""
-    leaves = [(place_of(path), leaf) for path, leaf, _ in align_values(value, value)]
+    leaves = [(path, leaf) for path, leaf, _ in align_values(value, value)]
     yield from leaves[:MAX_VALUES]
     if (left := len(leaves) - MAX_VALUES) > 0:
         message = ngettext(
@@ -102,7 +130,7 @@ def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         )
         left_out = _LeftOut(message % {"count": grouped(left)})
         left_out.left = left
-        yield "…", left_out
+        yield ("…",), left_out
 
 
 def row(place: str, leaf: Any, part: str) -> TableRow:
@@ -113,43 +141,52 @@ def row(place: str, leaf: Any, part: str) -> TableRow:
     return row
 
 
-def _written(leaves: Leaves, place: str) -> str | None:
-    return json.dumps(comparable(leaves[place])) if place in leaves else None
+def _written(leaf: Any) -> str | None:
+    return None if leaf is ABSENT else json.dumps(comparable(leaf))
 
 
-def _cells(
-    place: str, values: Sequence[Leaves], written: Sequence[str | None], part: str
-) -> list[TableRow | None]:
-    """Return the values at one place, displayed so that different values look different."""
-    cells = [
-        row(place, leaves[place], part) if place in leaves else None
-        for leaves in values
-    ]
-    plain = [cell for cell in cells if cell is not None and not cell.rows]
-    distinct = {
-        each
+def _distinct(
+    place: str,
+    leaves: Sequence[Any],
+    cells: Sequence[TableRow | None],
+    written: Sequence[str | None],
+) -> Sequence[TableRow | None]:
+    """Return the cells at one place, displayed so that different values look different."""
+    compared = [
+        (each, cell)
         for each, cell in zip(written, cells, strict=True)
-        if cell is not None and not cell.rows
-    }
-    if len({cell.value for cell in plain}) == len(distinct):
+        if cell is not None and (cell.columns or not cell.rows)
+    ]
+    plain = [cell for _each, cell in compared]
+    distinct = len({each for each, _cell in compared})
+    formatted = {(each, cell.shown) for each, cell in compared}
+    if len({_look(cell) for cell in plain}) == len(formatted):
         return cells
+    exact = [cell and replace(cell, shown="") for cell in cells]
+    if len({_look(replace(cell, shown="")) for cell in plain}) == distinct:
+        return exact
     # Texts with the same beginning are shown in full; those that look like another value, as JSON.
-    if len({cell.folded or cell.value for cell in plain}) == len(distinct):
-        return [_whole(cell) for cell in cells]
+    if len({cell.folded or _look(cell) for cell in plain}) == distinct:
+        return [_whole(cell) for cell in exact]
     if any(cell.secret for cell in plain):
-        return _numbered(cells, written)
+        return _numbered(exact, written)
     return [
         cell
-        if cell is None or cell.rows or cell.hidden
+        if cell is None or (cell.rows and not cell.columns) or cell.hidden
         else TableRow(
             name=place,
-            value=pretty(leaves[place]),
+            value=pretty(leaf),
             block=True,
             note=cell.note,
             place=cell.whole_place,
         )
-        for leaves, cell in zip(values, cells, strict=True)
+        for leaf, cell in zip(leaves, exact, strict=True)
     ]
+
+
+def _look(cell: TableRow) -> str:
+    """Return what people see of a cell; a table as a whole."""
+    return repr(cell) if cell.columns else cell.shown or cell.value
 
 
 def _numbered(
