@@ -101,17 +101,18 @@ def words_at(
     return in_words(_row(row, value, below, root, iter(range(1))))
 
 
-def formatted_member(
-    row: TableRow, value: Any, path: Sequence[str], whole: Any, currency: str
-) -> TableRow:
-    """Return the row of the value at a path of an object, with formatted text; `currency` is that of its schema, or empty."""
-    *above, name = path
+def formatted_member(row: TableRow, value: Any, beside: Any, currency: str) -> TableRow:
+    """Return the row of a value with a path as its name, with formatted text.
+
+    `beside` is the currency beside an amount, and `currency` that of its schema; empty without one.
+    """
     schema = {CURRENCY: currency} if currency else {}
-    schema = _with_currency(schema, name, value_behind(whole, above), {})
-    # Its name alone says whether it counts something.
-    named = replace(row, name=name)
+    # Its last name alone says whether it counts something.
+    name = row.name.rpartition(".")[2]
+    schema = _with_currency(schema, name, {name: value, "currency": beside}, {})
     budget = iter(range(MAX_SCHEMAS))
-    return replace(_row(named, value, schema, {}, budget), name=row.name)
+    formatted = _row(replace(row, name=name), value, schema, {}, budget)
+    return replace(formatted, name=row.name)
 
 
 def without_currency(table: Sequence[TableRow], value: Any) -> list[TableRow]:
@@ -222,30 +223,27 @@ def _grid(row: TableRow, value: Any, schema: Any, root: JsonMapping) -> TableRow
         return row
     names = grids.columns_of(value)[: len(row.columns)]
     try:
-        described = follow_references(_member(schema, "", value), root) or {}
-        members = described.get("properties", {})
-        of_columns = {
-            name: follow_references(members.get(name), root) for name in names
+        described = follow_references(_member(schema, "", value), root)
+        members = {
+            name: follow_references(_member(described, name, {}), root)
+            for name in names
         }
     except NoTarget:
         return row
     items = iter(value)
 
-    def line(row: TableRow) -> TableRow:
-        if not row.cells:
-            return row
+    def formatted_line(line: TableRow) -> TableRow:
+        if not line.cells:
+            return line
         item = next(items)
-        cells = [
-            _leaf(
-                cell,
-                item.get(name),
-                _with_currency(of_columns[name], name, item, described),
-            )
-            for name, cell in zip(names, row.cells, strict=True)
-        ]
-        return replace(row, cells=cells)
+        cells = {name: item.get(name) for name in names}
+        budget = iter(range(len(names)))
+        return replace(
+            line, cells=_below(line.cells, cells, {"properties": members}, {}, budget)
+        )
 
-    return replace(row, rows=[*map(line, row.rows)], more=[*map(line, row.more)])
+    rows, more = (list(map(formatted_line, lines)) for lines in (row.rows, row.more))
+    return replace(row, rows=rows, more=more)
 
 
 def _leaf(row: TableRow, value: Any, schema: Any) -> TableRow:

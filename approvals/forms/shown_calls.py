@@ -163,7 +163,7 @@ def _shown_values(request: ShownContent) -> ShownInput:
             rows=rest,
             context=context,
         )
-    place = _place(request.context)
+    place = directory_in(request.context)
     left = [row for row in context if not place or row.name != DIRECTORY]
     if isinstance(call, Command):
         value = named[call.member]
@@ -204,7 +204,7 @@ def _members(call: Command | Edit | Fetch) -> frozenset[str]:
     return call.members if isinstance(call, Edit) else frozenset({call.member})
 
 
-def _place(context: Any) -> str:
+def directory_in(context: Any) -> str:
     """Return the directory in the context of a request; empty if it names none."""
     directory = (
         context.get(DIRECTORY)

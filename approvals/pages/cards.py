@@ -20,9 +20,9 @@ from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.formatted import formatted
 from approvals.forms.shown_calls import (
-    DIRECTORY,
     ShownFile,
     ShownInput,
+    directory_in,
     shown_files,
     shown_input,
 )
@@ -67,10 +67,10 @@ class About:
         request = self.request
         if request.kind != Kind.APPROVAL:
             return request.kind != Kind.RECOVERY
-        context = request.context if isinstance(request.context, dict) else {}
-        directory = str(context.get(DIRECTORY, ""))
         arguments = request.input if isinstance(request.input, dict) else {}
-        made = title_of_call(request.tool_name, arguments, directory)
+        made = title_of_call(
+            request.tool_name, arguments, directory_in(request.context)
+        )
         return not (is_made(request.title, request.tool_name) or request.title == made)
 
     @property

@@ -165,10 +165,11 @@ def compare_inputs(
     `key_fields`, JSON pointers, are the first columns, even if all values are the same. `votes` describes the progress of each
     request's votes, and `schemas` has the schemas of inputs, by id.
     """
-    masked = [masked_input(request, request.voted_input) for request in requests]
-    inputs = list(map(by_place, masked))
+    inputs = [
+        by_place(masked_input(request, request.voted_input)) for request in requests
+    ]
     units = [currencies_in((schemas or {}).get(request.pk)) for request in requests]
-    values = aligned(masked, INPUT, units)
+    values = aligned(inputs, INPUT, units)
     contexts = aligned([_context_of(request) for request in requests], CONTEXT)
     keys = [place for place in map(_place_of, key_fields) if place in values]
     differing = keys + [
@@ -218,7 +219,7 @@ def unseen_parts(
     """Yield the parts of a request at none of the `viewed` places of the page that compares it with others."""
     for place, leaf in by_place(masked_input(request, request.voted_input)).items():
         yield from unseen_rows([row(place, leaf, INPUT)], viewed)
-    for place, leaf in by_place(_context_of(request)).items():
+    for place, leaf in _context_of(request).items():
         yield from unseen_rows([row(place, leaf, CONTEXT)], viewed, RAW_CONTEXT)
     message = _message_of(request)
     if message is not None:
@@ -255,11 +256,11 @@ def _place_of(pointer: str) -> str:
     )
 
 
-def _context_of(request: ApprovalRequest) -> Mapping[str, Any]:
+def _context_of(request: ApprovalRequest) -> Leaves:
     context = masked_column(request, "context")
     if not context:
         return {}
-    return context if isinstance(context, dict) else {CONTEXT: context}
+    return by_place(context if isinstance(context, dict) else {CONTEXT: context})
 
 
 def _sums(inputs: Sequence[Leaves], currencies: Sequence[str]) -> list[Sum]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -20,8 +19,6 @@ from approvals.text.text import show_invisible, visible_name
 #: How many values are shown without a choice, and how many characters of each.
 MAX_FIELDS = 3
 MAX_VALUE = 80
-#: How many members and items of a value are read for its line.
-MOST = MAX_VALUE
 #: Tokens of JSON that matter for closing it: texts (the last one may be cut off), brackets and commas.
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.?)*"?|[][{},]')
 
@@ -93,20 +90,16 @@ def _first_values(
         if not isinstance(item, str) or len(item) <= MAX_VALUE
     ]
     chosen = (brief or members)[: MAX_FIELDS + 1]
-    words = {path: words_at(value, schema, path) or "" for path, _item in chosen}
+    shown = [
+        (path, words_at(value, schema, path) or short(item)) for path, item in chosen
+    ]
+    words = " ".join(text for _path, text in shown)
+    # A currency stands with its amount.
     return [
-        (place_of(path), words[path] or short(item))
-        for path, item in chosen
-        if path[-1] != "currency" or not _stands(path, str(item), words)
+        (place_of(path), text)
+        for path, text in shown
+        if path[-1] != "currency" or f" {text}</data>" not in words
     ][:MAX_FIELDS]
-
-
-def _stands(path: Sequence[str], code: str, words: Mapping[Sequence[str], str]) -> bool:
-    """Return whether a currency stands with an amount beside it."""
-    return any(
-        text.endswith(f" {code}</data>") and other[:-1] == path[:-1]
-        for other, text in words.items()
-    )
 
 
 def _members(
@@ -134,17 +127,11 @@ def short(value: Any) -> str:
 
 def _plain(value: Any) -> str:
     """Return a value as words: objects as `name: value`, the items of a list one after another."""
-    match value:
-        case str():
-            return value
-        case dict() if value:
-            return ", ".join(
-                f"{name}: {_plain(item)}" for name, item in islice(value.items(), MOST)
-            )
-        case list() if value:
-            mark = "; " if any(isinstance(item, dict) for item in value) else ", "
-            return mark.join(map(_plain, islice(value, MOST)))
-    return json.dumps(value)
+    if isinstance(value, dict) and value:
+        return ", ".join(f"{name}: {_plain(item)}" for name, item in value.items())
+    if isinstance(value, list) and value:
+        return ", ".join(map(_plain, value))
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _closed(text: str) -> str:

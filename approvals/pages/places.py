@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.forms.formatted import formatted_member
-from approvals.text.alignment import ABSENT, align_values
+from approvals.text.alignment import align_values
 from approvals.text.differences import place_of
 from approvals.text.numbers import grouped
 from approvals.text.secrets import comparable
@@ -69,29 +69,21 @@ def _is_long(cell: TableRow) -> bool:
 
 
 def aligned(
-    values: Sequence[Mapping[str, Any]],
+    values: Sequence[Leaves],
     part: str,
     currencies: Sequence[Mapping[str, str]] | None = None,
 ) -> dict[str, ComparedPlace]:
     """Return the values of several objects by place; `currencies` are those of their schemas."""
-    placed = [_by_place(value) for value in values]
-    units = currencies or [{}] * len(values)
     aligned = {}
-    for place in dict.fromkeys(place for leaves in placed for place in leaves):
-        leaves = [each[place][1] if place in each else ABSENT for each in placed]
+    units = currencies or [{}] * len(values)
+    for place in dict.fromkeys(place for leaves in values for place in leaves):
         # Compare as JSON text: to Python, 1 and true are equal.
-        written = [_written(leaf) for leaf in leaves]
+        written = [_written(leaves, place) for leaves in values]
         cells = [
-            None
-            if leaf is ABSENT
-            else formatted_member(
-                row(place, leaf, part), leaf, each[place][0], value, unit.get(place, "")
-            )
-            for leaf, each, value, unit in zip(
-                leaves, placed, values, units, strict=True
-            )
+            _cell(place, leaves, part, unit.get(place, ""))
+            for leaves, unit in zip(values, units, strict=True)
         ]
-        distinct = _distinct(place, leaves, cells, written)
+        distinct = _distinct(place, values, cells, written)
         aligned[place] = ComparedPlace(distinct, written)
     return aligned
 
@@ -102,27 +94,21 @@ def cells_of(number: int, places: Iterable[ComparedPlace]) -> list[TableRow]:
 
 
 def by_place(value: Mapping[str, Any]) -> Leaves:
-    """Return every value under its place."""
-    return {place: leaf for place, (_path, leaf) in _by_place(value).items()}
-
-
-def _by_place(value: Mapping[str, Any]) -> dict[str, tuple[Sequence[str], Any]]:
-    """Return every value with its path. Places that look the same are numbered, so that no value hides another."""
-    values: dict[str, tuple[Sequence[str], Any]] = {}
-    for path, item in _leaves(value):
-        place = place_of(path)
+    """Return every value under its place. Places that look the same are numbered, so that no value hides another."""
+    values: dict[str, Any] = {}
+    for place, item in _leaves(value):
         name = place
         number = 1
         while name in values:
             number += 1
             name = f"{place} ({number})"
-        values[name] = (path, item)
+        values[name] = item
     return values
 
 
-def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], Any]]:
+def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield every value of an object with its path; lists count as values. Beyond MAX_VALUES, yield only the number left."""
-    leaves = [(path, leaf) for path, leaf, _ in align_values(value, value)]
+    leaves = [(place_of(path), leaf) for path, leaf, _ in align_values(value, value)]
     yield from leaves[:MAX_VALUES]
     if (left := len(leaves) - MAX_VALUES) > 0:
         message = ngettext(
@@ -130,7 +116,7 @@ def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], Any]]:
         )
         left_out = _LeftOut(message % {"count": grouped(left)})
         left_out.left = left
-        yield ("…",), left_out
+        yield "…", left_out
 
 
 def row(place: str, leaf: Any, part: str) -> TableRow:
@@ -141,47 +127,59 @@ def row(place: str, leaf: Any, part: str) -> TableRow:
     return row
 
 
-def _written(leaf: Any) -> str | None:
-    return None if leaf is ABSENT else json.dumps(comparable(leaf))
+def _written(leaves: Leaves, place: str) -> str | None:
+    return json.dumps(comparable(leaves[place])) if place in leaves else None
+
+
+def _cell(place: str, leaves: Leaves, part: str, currency: str) -> TableRow | None:
+    if place not in leaves:
+        return None
+    value = leaves[place]
+    beside = leaves.get(f"{place.removesuffix('amount')}currency")
+    return formatted_member(row(place, value, part), value, beside, currency)
 
 
 def _distinct(
     place: str,
-    leaves: Sequence[Any],
+    values: Sequence[Leaves],
     cells: Sequence[TableRow | None],
     written: Sequence[str | None],
 ) -> Sequence[TableRow | None]:
     """Return the cells at one place, displayed so that different values look different."""
-    compared = [
-        (each, cell)
-        for each, cell in zip(written, cells, strict=True)
-        if cell is not None and (cell.columns or not cell.rows)
-    ]
-    plain = [cell for _each, cell in compared]
-    distinct = len({each for each, _cell in compared})
-    formatted = {(each, cell.shown) for each, cell in compared}
-    if len({_look(cell) for cell in plain}) == len(formatted):
-        return cells
     exact = [cell and replace(cell, shown="") for cell in cells]
-    if len({_look(replace(cell, shown="")) for cell in plain}) == distinct:
-        return exact
     # Texts with the same beginning are shown in full; those that look like another value, as JSON.
-    if len({cell.folded or _look(cell) for cell in plain}) == distinct:
-        return [_whole(cell) for cell in exact]
-    if any(cell.secret for cell in plain):
+    for tried in (cells, exact, [_whole(cell) for cell in exact]):
+        if _tell_apart(tried, written):
+            return tried
+    if any(cell and cell.secret for cell in cells):
         return _numbered(exact, written)
     return [
         cell
-        if cell is None or (cell.rows and not cell.columns) or cell.hidden
+        if cell is None or _is_list(cell) or cell.hidden
         else TableRow(
             name=place,
-            value=pretty(leaf),
+            value=pretty(leaves[place]),
             block=True,
             note=cell.note,
             place=cell.whole_place,
         )
-        for leaf, cell in zip(leaves, exact, strict=True)
+        for leaves, cell in zip(values, exact, strict=True)
     ]
+
+
+def _tell_apart(
+    cells: Sequence[TableRow | None], written: Sequence[str | None]
+) -> bool:
+    """Return whether cells that look the same have the same value."""
+    looks: dict[str, str | None] = {}
+    return all(
+        cell is None or _is_list(cell) or looks.setdefault(_look(cell), value) == value
+        for cell, value in zip(cells, written, strict=True)
+    )
+
+
+def _is_list(cell: TableRow) -> bool:
+    return bool(cell.rows) and not cell.columns
 
 
 def _look(cell: TableRow) -> str:

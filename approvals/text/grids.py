@@ -52,17 +52,16 @@ def csv_lines(text: str) -> list[list[str]]:
     # Some programs end a row at a lone carriage return, too.
     if not separator or "\r" in plain or isinstance(text, Hidden):
         return []
-    lines: list[list[str]] = []
+    reader = csv.reader(
+        io.StringIO(plain, newline=""), delimiter=separator, strict=True
+    )
     try:
-        for line in csv.reader(
-            io.StringIO(plain, newline=""), delimiter=separator, strict=True
-        ):
-            if (lines and len(line) != len(lines[0])) or not all(map(_is_cell, line)):
-                return []
-            lines.append(line)
+        lines = list(reader)
     except csv.Error:
         return []
-    return lines if len(lines) > 2 and len(lines[0]) > 1 else []
+    width = len(lines[0])
+    even = all(len(line) == width and all(map(_is_cell, line)) for line in lines)
+    return lines if even and len(lines) > 2 and width > 1 else []
 
 
 def _is_cell(text: str) -> bool:
