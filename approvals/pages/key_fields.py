@@ -35,7 +35,7 @@ def key_values(
     else the first texts, numbers and booleans of the input. Values described by the `schema` are formatted.
     """
     return (
-        list(_chosen(value, key_fields, schema))
+        _without_currency(list(_chosen(value, key_fields, schema)))
         or _of_call(value, tool)
         or _first_values(value, schema)
     )
@@ -83,23 +83,29 @@ def _first_values(
         return [("", short(value))] if value not in (None, "", []) else []
     # Those of the input itself first, and then those of the objects in it.
     members = sorted(_members(value), key=lambda member: len(member[0]))
-    # Short values are more informative at a glance than long texts.
-    brief = [
-        (path, item)
-        for path, item in members
-        if not isinstance(item, str) or len(item) <= MAX_VALUE
-    ]
-    chosen = (brief or members)[: MAX_FIELDS + 1]
+    # Short values are more informative at a glance than long texts and lists of objects.
+    brief = [(path, item) for path, item in members if _is_brief(item)]
     shown = [
-        (path, words_at(value, schema, path) or short(item)) for path, item in chosen
+        (place_of(path), words_at(value, schema, path) or short(item))
+        for path, item in (brief or members)[: MAX_FIELDS + 1]
     ]
-    words = " ".join(text for _path, text in shown)
-    # A currency stands with its amount.
+    return _without_currency(shown)[:MAX_FIELDS]
+
+
+def _without_currency(values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Leave out a currency that stands with an amount."""
+    words = " ".join(text for _name, text in values)
     return [
-        (place_of(path), text)
-        for path, text in shown
-        if path[-1] != "currency" or f" {text}</data>" not in words
-    ][:MAX_FIELDS]
+        (name, text)
+        for name, text in values
+        if name.rpartition(".")[2] != "currency" or f" {text}</data>" not in words
+    ]
+
+
+def _is_brief(item: Any) -> bool:
+    if isinstance(item, str):
+        return len(item) <= MAX_VALUE
+    return not (isinstance(item, list) and any(isinstance(each, dict) for each in item))
 
 
 def _members(

@@ -155,7 +155,7 @@ def _distinct(
         return _numbered(exact, written)
     return [
         cell
-        if cell is None or _is_list(cell) or cell.hidden
+        if cell is None or _look(cell) is None or cell.hidden
         else TableRow(
             name=place,
             value=pretty(leaves[place]),
@@ -173,17 +173,15 @@ def _tell_apart(
     """Return whether cells that look the same have the same value."""
     looks: dict[str, str | None] = {}
     return all(
-        cell is None or _is_list(cell) or looks.setdefault(_look(cell), value) == value
+        (look := _look(cell)) is None or looks.setdefault(look, value) == value
         for cell, value in zip(cells, written, strict=True)
     )
 
 
-def _is_list(cell: TableRow) -> bool:
-    return bool(cell.rows) and not cell.columns
-
-
-def _look(cell: TableRow) -> str:
-    """Return what people see of a cell; a table as a whole."""
+def _look(cell: TableRow | None) -> str | None:
+    """Return what people see of a cell, a table as a whole; None for one that is not compared."""
+    if cell is None or (cell.rows and not cell.columns):
+        return None
     return repr(cell) if cell.columns else cell.shown or cell.value
 
 

@@ -84,4 +84,5 @@ def test_nested_values_are_no_json():
     assert key_values({"lines": [{"sku": "A", "n": 1}, {"sku": "B", "n": 2}]}, ()) == [
         ("lines", "sku: A, n: 1, sku: B, n: 2")
     ]
+    assert key_values({"lines": [{"sku": "A"}], "to": {"name": "Ann"}}, ()) == [("to.name", "Ann")]
     assert key_values({"order": {"id": 7, "to": None}}, ["/order"]) == [("order", "id: 7, to: null")]
