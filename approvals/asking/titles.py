@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
+from django.utils.translation import gettext as _
+
+from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
+from approvals.json_types import JsonMapping
+
 MAX_TITLE = 200
 
 
@@ -10,11 +17,33 @@ def title_and_message(text: str) -> tuple[str, str]:
     first_line = text.strip().splitlines()[0] if text.strip() else "Question"
     if first_line == text.strip() and len(first_line) <= MAX_TITLE:
         return first_line, ""
-    return (
-        first_line
-        if len(first_line) <= MAX_TITLE
-        else first_line[: MAX_TITLE - 1] + "…"
-    ), text
+    return _cut(first_line), text
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1] + "…"
+
+
+def title_of_call(tool: str, arguments: JsonMapping, directory: str) -> str:
+    """Return the title of a call that has none of its agent; `directory` is that of the agent."""
+    return _cut(_words_of_call(tool, arguments, directory))
+
+
+def _words_of_call(tool: str, arguments: JsonMapping, directory: str) -> str:
+    match recognize(tool, arguments):
+        case Command(directory=own) if folder := PurePath(own or directory).name:
+            return _("Run a command in %(folder)s?") % {"folder": folder}
+        case Command():
+            return _("Run a command?")
+        case Edit(file=file, replacements=[Replacement(before=None)]):
+            return _("Write %(file)s?") % {"file": PurePath(file).name or file}
+        case Edit(file=file) if file:
+            return _("Edit %(file)s?") % {"file": PurePath(file).name or file}
+        case Edit():
+            return _("Apply a patch?")
+        case Fetch(parts=(_scheme, host, _path)) if host:
+            return _("Fetch from %(host)s?") % {"host": host}
+    return _("Run %(tool)s?") % {"tool": tool}
 
 
 def is_made(title: str, tool_name: str) -> bool:

@@ -78,13 +78,17 @@ def language_of(name: str, text: str) -> str:
     return "json" if text[0] in "{[" and _is_json(text) else ""
 
 
-#: Lines that begin with spaces, several spaces within a line, and long runs without any: tables, code, logs and keys.
-_ALIGNED = re.compile(r"^(?: {2,}|\t)|\S(?: {3,}|\t)\S|[!-~]{120}", re.MULTILINE)
+#: Lines of tables, code, logs and keys: indented, unless in a list; with columns; with the end of a statement; a long run
+#: without spaces, unless it is an address.
+_ALIGNED = re.compile(
+    r"^(?: {2,}|\t)(?!\s*(?:[-*•]|\d+[.)])\s)|\S(?: {3,}|\t)\S|(?:[{};]|\):)$|(?<!\S)(?!\w+://)[!-~]{120}"
+)
 
 
 def is_prose(text: str) -> bool:
-    """Return whether a text should be shown in the font of the page instead of a monospaced one."""
-    return _ALIGNED.search(text[:MAX_CHARACTERS]) is None
+    """Return whether a text should be shown in the font of the page instead of a monospaced one: most of its lines say so."""
+    lines = [line for line in text[:MAX_CHARACTERS].split("\n") if line.strip()]
+    return 2 * sum(map(bool, map(_ALIGNED.search, lines))) < len(lines)
 
 
 def _is_json(text: str) -> bool:

@@ -28,8 +28,10 @@ from approvals.schema.keywords import (
     follow_references,
     matches_format,
 )
+from approvals.text import grids
 from approvals.text.currencies import is_currency_code
 from approvals.text.identifiers import counts_something
+from approvals.text.numbers import number_in
 from approvals.text.tables import TableRow, rows
 from approvals.text.times import short_time
 
@@ -83,26 +85,41 @@ def words_at(
     """Return the formatted text at the parts of a JSON pointer in a masked value; None if there is none."""
     root = schema or {}
     below = schema
+    item = value_behind(value, parts)
+    if is_in_currency(item) and len(item) == 2:
+        # An amount with nothing but its currency fits on one line.
+        parts = [*parts, "amount"]
     try:
         for part in parts:
             below = _member(follow_references(below, root), part, value)
             value = value_behind(value, [part])
-        below = follow_references(below, root)
     except NoTarget:
         return None
     if value is ABSENT:
         return None
-    if (
-        isinstance(value, dict)
-        and isinstance(below, Mapping)
-        and below.get("format") == "money"
-        and value.keys() == {"amount", "currency"}
-    ):
-        # An amount with nothing but its currency fits on one line.
-        below = {CURRENCY: value["currency"]}
-        value = value["amount"]
     [row] = rows({parts[-1] if parts else "": value})
     return in_words(_row(row, value, below, root, iter(range(1))))
+
+
+def formatted_member(row: TableRow, value: Any, beside: Any, currency: str) -> TableRow:
+    """Return the row of a value with a path as its name, with formatted text.
+
+    `beside` is the currency beside an amount, and `currency` that of its schema; empty without one.
+    """
+    schema = {CURRENCY: currency} if currency else {}
+    # Its last name alone says whether it counts something.
+    name = row.name.rpartition(".")[2]
+    schema = _with_currency(schema, name, {name: value, "currency": beside}, {})
+    budget = iter(range(MAX_SCHEMAS))
+    formatted = _row(replace(row, name=name), value, schema, {}, budget)
+    return replace(formatted, name=row.name)
+
+
+def without_currency(table: Sequence[TableRow], value: Any) -> list[TableRow]:
+    """Return the rows of an object without its currency, if that stands with an amount."""
+    code = value.get("currency") if isinstance(value, dict) else None
+    stands = any(row.shown.endswith(f" {code}") for row in table)
+    return [row for row in table if not (stands and row.name == "currency")]
 
 
 def _member(schema: Any, name: str, value: Any) -> Any:
@@ -165,10 +182,12 @@ def _with_currency(
     return {**described, _BESIDE: currency} if is_in_currency(value) else schema
 
 
-def is_in_currency(value: JsonMapping) -> bool:
-    """Return whether an object has an amount that is a number, beside a code that can only be that of a currency."""
-    return bool(_digits_of(value.get("amount"))) and is_currency_code(
-        value.get("currency")
+def is_in_currency(value: Any) -> bool:
+    """Return whether a value is an object with an amount beside a code that can only be that of a currency."""
+    return (
+        isinstance(value, dict)
+        and number_in(value.get("amount")) is not None
+        and is_currency_code(value.get("currency"))
     )
 
 
@@ -181,21 +200,56 @@ def _row(
 ) -> TableRow:
     if next(budget, None) is None:
         return row
-    if row.rows:
-        children = _below([*row.rows, *row.more], value, schema, root, budget)
-        return replace(
-            row, rows=children[: len(row.rows)], more=children[len(row.rows) :]
-        )
-    if row.block or row.empty or row.secret or row.hidden or row.note:
-        return row
     try:
         schema = follow_references(schema, root)
     except NoTarget:
         return row
-    return _leaf(row, value, schema if isinstance(schema, Mapping) else {})
+    if row.columns:
+        return _grid(row, value, schema, root)
+    if row.rows:
+        children = _below([*row.rows, *row.more], value, schema, root, budget)
+        count = len(row.rows)
+        return replace(
+            row,
+            rows=without_currency(children[:count], value),
+            more=children[count:],
+        )
+    return _leaf(row, value, schema)
 
 
-def _leaf(row: TableRow, value: Any, schema: JsonMapping) -> TableRow:
+def _grid(row: TableRow, value: Any, schema: Any, root: JsonMapping) -> TableRow:
+    """Return a table with formatted cells; the texts of CSV stay as they are."""
+    if not isinstance(value, list):
+        return row
+    names = grids.columns_of(value)[: len(row.columns)]
+    try:
+        described = follow_references(_member(schema, "", value), root)
+        members = {
+            name: follow_references(_member(described, name, {}), root)
+            for name in names
+        }
+    except NoTarget:
+        return row
+    items = iter(value)
+
+    def formatted_line(line: TableRow) -> TableRow:
+        if not line.cells:
+            return line
+        item = next(items)
+        cells = {name: item.get(name) for name in names}
+        budget = iter(range(len(names)))
+        return replace(
+            line, cells=_below(line.cells, cells, {"properties": members}, {}, budget)
+        )
+
+    rows, more = (list(map(formatted_line, lines)) for lines in (row.rows, row.more))
+    return replace(row, rows=rows, more=more)
+
+
+def _leaf(row: TableRow, value: Any, schema: Any) -> TableRow:
+    if row.block or row.empty or row.secret or row.hidden or row.note:
+        return row
+    schema = schema if isinstance(schema, Mapping) else {}
     if currency := currency_of(schema):
         return replace(row, shown=_money(value, currency))
     if beside := schema.get(_BESIDE):

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 
 from approvals.asking.secrets import ShownContent
 from approvals.asking.tool_calls import Command, Edit, Fetch, recognize
-from approvals.forms.formatted import formatted
+from approvals.forms.formatted import formatted, without_currency
 from approvals.forms.shown_edits import Diff, diffs_of
 from approvals.models.attachments import AttachedFile, address_of, files_of
 from approvals.states import ASKS, Kind
@@ -125,8 +125,10 @@ class ShownInput:
 def shown_input(request: ShownContent) -> ShownInput:
     """Return the input, context, message and files of a request for display."""
     message = shown_message(request.kind, request.message)
+    shown = _shown_values(request)
     return replace(
-        _shown_values(request),
+        shown,
+        rows=without_currency(shown.rows, request.input),
         message=message,
         files=shown_files(request.pk, files_of(request.attachments))
         if request.attachments
@@ -138,7 +140,7 @@ def _shown_values(request: ShownContent) -> ShownInput:
     arguments: Mapping[str, Any] = (
         request.input if isinstance(request.input, dict) else {}
     )
-    context = context_rows(request.context)
+    context = formatted(context_rows(request.context), request.context, None)
     schema = None if request.kind in ASKS else request.response_schema
     table = formatted(rows(request.input, "input"), request.input, schema)
     # The input of a question only repeats the card.
@@ -161,7 +163,7 @@ def _shown_values(request: ShownContent) -> ShownInput:
             rows=rest,
             context=context,
         )
-    place = _place(request.context)
+    place = directory_in(request.context)
     left = [row for row in context if not place or row.name != DIRECTORY]
     if isinstance(call, Command):
         value = named[call.member]
@@ -202,7 +204,7 @@ def _members(call: Command | Edit | Fetch) -> frozenset[str]:
     return call.members if isinstance(call, Edit) else frozenset({call.member})
 
 
-def _place(context: Any) -> str:
+def directory_in(context: Any) -> str:
     """Return the directory in the context of a request; empty if it names none."""
     directory = (
         context.get(DIRECTORY)

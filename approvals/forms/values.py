@@ -157,6 +157,10 @@ def _by_value(value: Any, path: tuple[str, ...], place: tuple[int, ...]) -> Form
             return _bound(replace(plain, widget=Widget.GROUP), value)
         case list() if (row := _row_by_values(plain, value)) is not None:
             return _bound(replace(plain, widget=Widget.ROWS, item=row), value)
+        case list() if all(isinstance(item, str) for item in value):
+            # An empty list, too: without a schema, most of them take texts.
+            item = replace(plain, widget=Widget.LINE)
+            return _bound(replace(plain, widget=Widget.LIST, item=item), value)
         case _:
             return plain
 

@@ -20,13 +20,12 @@ from approvals.models.attachments import files_of
 from approvals.queries import get_request_for
 from approvals.queries.attachments import content_of
 from approvals.text.file_types import CSV
+from approvals.text.grids import MAX_COLUMNS, MAX_ROWS
 from approvals.text.text import visible
 
-#: Lines and characters of a text, and rows, columns and characters of a cell that a page shows.
+#: Lines and characters of a text, and characters of a cell that a page shows.
 MAX_LINES = 500
 MAX_CHARACTERS = 30_000
-MAX_ROWS = 100
-MAX_COLUMNS = 30
 MAX_CELL = 300
 
 

@@ -15,11 +15,17 @@ from approvals.access.standing import Standing
 from approvals.asking.answered_files import files_in_answer, with_names
 from approvals.asking.answers import answer_text, is_choice
 from approvals.asking.secrets import VALUES, hidden_pointers
-from approvals.asking.titles import is_made
+from approvals.asking.titles import is_made, title_of_call
 from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.formatted import formatted
-from approvals.forms.shown_calls import ShownFile, ShownInput, shown_files, shown_input
+from approvals.forms.shown_calls import (
+    ShownFile,
+    ShownInput,
+    directory_in,
+    shown_files,
+    shown_input,
+)
 from approvals.models import ApprovalRequest
 from approvals.pages.card_forms import Answering
 from approvals.pages.votes import Ballots, Voting, voting_of
@@ -35,7 +41,8 @@ from approvals.states import ASKS, Door, Kind, Verdict
 from approvals.text.differences import Change, changes
 from approvals.text.tables import (
     TableRow,
-    has_more_than_rows,
+    context_rows,
+    leave_out,
     misread,
     rows,
     secret_rows,
@@ -58,9 +65,13 @@ class About:
     def quotes_title(self) -> bool:
         """Whether to quote the title: it is the agent's, and says more than the heading."""
         request = self.request
-        return request.kind != Kind.RECOVERY and not (
-            request.kind == Kind.APPROVAL and is_made(request.title, request.tool_name)
+        if request.kind != Kind.APPROVAL:
+            return request.kind != Kind.RECOVERY
+        arguments = request.input if isinstance(request.input, dict) else {}
+        made = title_of_call(
+            request.tool_name, arguments, directory_in(request.context)
         )
+        return not (is_made(request.title, request.tool_name) or request.title == made)
 
     @property
     def title_note(self) -> str:
@@ -88,7 +99,7 @@ class About:
         context = self.request.context
         return (
             visible_json(canonical(context).decode())
-            if has_more_than_rows(context)
+            if leave_out(context_rows(context))
             else ""
         )
 

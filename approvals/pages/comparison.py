@@ -168,7 +168,8 @@ def compare_inputs(
     inputs = [
         by_place(masked_input(request, request.voted_input)) for request in requests
     ]
-    values = aligned(inputs, INPUT)
+    units = [currencies_in((schemas or {}).get(request.pk)) for request in requests]
+    values = aligned(inputs, INPUT, units)
     contexts = aligned([_context_of(request) for request in requests], CONTEXT)
     keys = [place for place in map(_place_of, key_fields) if place in values]
     differing = keys + [
@@ -180,7 +181,6 @@ def compare_inputs(
     same = [values[place] for place in values if place not in differing]
     own_context = [each for each in contexts.values() if each.differs]
     same_context = [each for each in contexts.values() if not each.differs]
-    units = [currencies_in((schemas or {}).get(request.pk)) for request in requests]
     currencies = currencies_of(inputs, units)
     outliers = outliers_among(inputs, currencies)
     messages = [_message_of(request) for request in requests]

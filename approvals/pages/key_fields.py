@@ -12,6 +12,8 @@ from django.utils.translation import gettext as _
 from approvals.asking.tool_calls import Command, Fetch, recognize
 from approvals.db.json_pointer import ABSENT, pointer_parts, value_at
 from approvals.forms.formatted import is_in_currency, words_at
+from approvals.text.differences import place_of
+from approvals.text.tables import MAX_LEVELS
 from approvals.text.text import show_invisible, visible_name
 
 #: How many values are shown without a choice, and how many characters of each.
@@ -33,7 +35,7 @@ def key_values(
     else the first texts, numbers and booleans of the input. Values described by the `schema` are formatted.
     """
     return (
-        list(_chosen(value, key_fields, schema))
+        _without_currency(list(_chosen(value, key_fields, schema)))
         or _of_call(value, tool)
         or _first_values(value, schema)
     )
@@ -79,38 +81,63 @@ def _first_values(
 ) -> list[tuple[str, str]]:
     if not isinstance(value, dict):
         return [("", short(value))] if value not in (None, "", []) else []
-    pairs = value.items()
-    simple = [
-        (name, item)
-        for name, item in pairs
-        if not isinstance(item, dict | list)
-        and item not in (None, "")
-        and not (name == "currency" and is_in_currency(value))
+    # Those of the input itself first, and then those of the objects in it.
+    members = sorted(_members(value), key=lambda member: len(member[0]))
+    # Short values are more informative at a glance than long texts and lists of objects.
+    brief = [(path, item) for path, item in members if _is_brief(item)]
+    shown = [
+        (place_of(path), words_at(value, schema, path) or short(item))
+        for path, item in (brief or members)[: MAX_FIELDS + 1]
     ]
-    others = [
-        (name, item) for name, item in pairs if isinstance(item, dict | list) and item
-    ]
-    # Short values are more informative at a glance than long texts. A currency stands with its amount.
-    brief = [
-        pair
-        for pair in simple
-        if not isinstance(pair[1], str) or len(pair[1]) <= MAX_VALUE
-    ]
+    return _without_currency(shown)[:MAX_FIELDS]
+
+
+def _without_currency(values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Leave out a currency that stands with an amount."""
+    words = " ".join(text for _name, text in values)
     return [
-        (visible_name(name), words_at(value, schema, [name]) or short(item))
-        for name, item in (brief or simple or others)[:MAX_FIELDS]
+        (name, text)
+        for name, text in values
+        if name.rpartition(".")[2] != "currency" or f" {text}</data>" not in words
     ]
+
+
+def _is_brief(item: Any) -> bool:
+    if isinstance(item, str):
+        return len(item) <= MAX_VALUE
+    return not (isinstance(item, list) and any(isinstance(each, dict) for each in item))
+
+
+def _members(
+    value: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values of an object and of those in it, with their paths. An amount with its currency is one value."""
+    for name, item in value.items():
+        below = (*path, name)
+        opens = isinstance(item, dict) and len(below) < MAX_LEVELS
+        if opens and not (is_in_currency(item) and len(item) == 2):
+            yield from _members(item, below)
+        elif item not in (None, "", [], {}):
+            yield below, item
 
 
 def short(value: Any) -> str:
     """Return a masked value on one line of at most MAX_VALUE characters."""
-    if not isinstance(value, str):
-        value = json.dumps(value, ensure_ascii=False)
+    value = _plain(value)
     # At most this many characters can be shown, however long it is.
     text = " ".join(value[: MAX_VALUE * 4].split())
     # Secrets were masked before, since a cut-off text may end within a key.
     whole = len(text) <= MAX_VALUE and len(value) <= MAX_VALUE * 4
     return show_invisible(text) if whole else f"{show_invisible(text[:MAX_VALUE])}…"
+
+
+def _plain(value: Any) -> str:
+    """Return a value as words: objects as `name: value`, the items of a list one after another."""
+    if isinstance(value, dict) and value:
+        return ", ".join(f"{name}: {_plain(item)}" for name, item in value.items())
+    if isinstance(value, list) and value:
+        return ", ".join(map(_plain, value))
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _closed(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.forms.formatted import formatted_member
 from approvals.text.alignment import align_values
 from approvals.text.differences import place_of
 from approvals.text.numbers import grouped
@@ -46,7 +47,9 @@ class ComparedPlace:
 
     @property
     def differs(self) -> bool:
-        return len(set(self.written)) > 1
+        # The currency beside an amount may differ, too.
+        looks = {cell.shown for cell in self.cells if cell is not None}
+        return len(set(self.written)) > 1 or len(looks) > 1
 
     @property
     def is_short(self) -> bool:
@@ -61,16 +64,27 @@ class ComparedPlace:
 
 
 def _is_long(cell: TableRow) -> bool:
-    parts = bool(cell.rows or cell.hidden or cell.folded or cell.lines)
+    parts = bool(cell.rows or cell.hidden or cell.folded)
     return parts or len(cell.value) > LINE or "\n" in cell.value
 
 
-def aligned(values: Sequence[Leaves], part: str) -> dict[str, ComparedPlace]:
+def aligned(
+    values: Sequence[Leaves],
+    part: str,
+    currencies: Sequence[Mapping[str, str]] | None = None,
+) -> dict[str, ComparedPlace]:
+    """Return the values of several objects by place; `currencies` are those of their schemas."""
     aligned = {}
+    units = currencies or [{}] * len(values)
     for place in dict.fromkeys(place for leaves in values for place in leaves):
         # Compare as JSON text: to Python, 1 and true are equal.
         written = [_written(leaves, place) for leaves in values]
-        aligned[place] = ComparedPlace(_cells(place, values, written, part), written)
+        cells = [
+            _cell(place, leaves, part, unit.get(place, ""))
+            for leaves, unit in zip(values, units, strict=True)
+        ]
+        distinct = _distinct(place, values, cells, written)
+        aligned[place] = ComparedPlace(distinct, written)
     return aligned
 
 
@@ -117,30 +131,31 @@ def _written(leaves: Leaves, place: str) -> str | None:
     return json.dumps(comparable(leaves[place])) if place in leaves else None
 
 
-def _cells(
-    place: str, values: Sequence[Leaves], written: Sequence[str | None], part: str
-) -> list[TableRow | None]:
-    """Return the values at one place, displayed so that different values look different."""
-    cells = [
-        row(place, leaves[place], part) if place in leaves else None
-        for leaves in values
-    ]
-    plain = [cell for cell in cells if cell is not None and not cell.rows]
-    distinct = {
-        each
-        for each, cell in zip(written, cells, strict=True)
-        if cell is not None and not cell.rows
-    }
-    if len({cell.value for cell in plain}) == len(distinct):
-        return cells
+def _cell(place: str, leaves: Leaves, part: str, currency: str) -> TableRow | None:
+    if place not in leaves:
+        return None
+    value = leaves[place]
+    beside = leaves.get(f"{place.removesuffix('amount')}currency")
+    return formatted_member(row(place, value, part), value, beside, currency)
+
+
+def _distinct(
+    place: str,
+    values: Sequence[Leaves],
+    cells: Sequence[TableRow | None],
+    written: Sequence[str | None],
+) -> Sequence[TableRow | None]:
+    """Return the cells at one place, displayed so that different values look different."""
+    exact = [cell and replace(cell, shown="") for cell in cells]
     # Texts with the same beginning are shown in full; those that look like another value, as JSON.
-    if len({cell.folded or cell.value for cell in plain}) == len(distinct):
-        return [_whole(cell) for cell in cells]
-    if any(cell.secret for cell in plain):
-        return _numbered(cells, written)
+    for tried in (cells, exact, [_whole(cell) for cell in exact]):
+        if _tell_apart(tried, written):
+            return tried
+    if any(cell and cell.secret for cell in cells):
+        return _numbered(exact, written)
     return [
         cell
-        if cell is None or cell.rows or cell.hidden
+        if cell is None or _look(cell) is None or cell.hidden
         else TableRow(
             name=place,
             value=pretty(leaves[place]),
@@ -148,8 +163,26 @@ def _cells(
             note=cell.note,
             place=cell.whole_place,
         )
-        for leaves, cell in zip(values, cells, strict=True)
+        for leaves, cell in zip(values, exact, strict=True)
     ]
+
+
+def _tell_apart(
+    cells: Sequence[TableRow | None], written: Sequence[str | None]
+) -> bool:
+    """Return whether cells that look the same have the same value."""
+    looks: dict[str, str | None] = {}
+    return all(
+        (look := _look(cell)) is None or looks.setdefault(look, value) == value
+        for cell, value in zip(cells, written, strict=True)
+    )
+
+
+def _look(cell: TableRow | None) -> str | None:
+    """Return what people see of a cell, a table as a whole; None for one that is not compared."""
+    if cell is None or (cell.rows and not cell.columns):
+        return None
+    return repr(cell) if cell.columns else cell.shown or cell.value
 
 
 def _numbered(

@@ -26,7 +26,7 @@ from approvals.record import audit
 from approvals.record.events import RESULTS
 from approvals.states import APPROVING, Kind, Status, Verdict
 from approvals.text.file_references import FileReference, references_in
-from approvals.text.tables import TableRow, has_more_than_rows, pretty, rows
+from approvals.text.tables import TableRow, leave_out, pretty, rows
 from approvals.text.text import visible_json
 
 #: A result not reported this long after the approval counts as missing, and is marked in red.
@@ -122,7 +122,7 @@ class ShownResult:
     @property
     def output_json(self) -> str:
         """The whole output if the table does not show all of it; else empty."""
-        whole = self.state == "succeeded" and has_more_than_rows(self.output)
+        whole = leave_out(self.output_rows)
         return visible_json(canonical(self.output).decode()) if whole else ""
 
 

@@ -6,14 +6,15 @@ Everything that a table leaves out is counted, so nothing disappears silently.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from approvals.text import names
+from approvals.text import grids, names
+from approvals.text.alignment import ABSENT
 from approvals.text.file_references import summarized
 from approvals.text.numbers import grouped
 from approvals.text.secrets import Hidden, masked
@@ -31,8 +32,10 @@ LINE = 80
 #: Places of the raw JSON of a card's input and context.
 RAW = "raw"
 RAW_CONTEXT = "raw-context"
-#: Maximum columns of a table of objects; more would need horizontal scrolling, where values are overlooked.
-MAX_COLUMNS = 6
+#: Wider tables scroll sideways in a frame of their own.
+NARROW = 6
+#: Maximum cells of all tables on a page; the rest is in the raw view.
+MAX_CELLS = grids.MAX_ROWS * grids.MAX_COLUMNS
 #: Words for empty values.
 _EMPTY = {
     dict: gettext_lazy("empty object"),
@@ -51,8 +54,8 @@ class TableRow:
     `block`: the value needs more than one line. `folded`: the whole value if only its beginning is shown; `more`: the folded
     rows; both are opened with the words `fold`. `place` identifies the row on the page, `hidden` counts values that only the raw
     view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is there. `columns`: the
-    rows are objects with the same few short values and can form one table. `lines`: the cells of a CSV text, headings first.
-    `secret`: the pointer to a partly hidden value. `shown`: the value in words for people; a `moment` is in a `zone`.
+    headings of a table, whose rows have `cells` and are in view as a whole. `secret`: the pointer to a partly hidden value.
+    `shown`: the value in words for people; a `moment` is in a `zone`.
 
     A page reports the places that were in view; a row's place covers the unfolded part of its value.
     """
@@ -69,7 +72,7 @@ class TableRow:
     note: str = ""
     empty: bool = False
     columns: Sequence[str] = ()
-    lines: Sequence[Sequence[str]] = ()
+    cells: Sequence[TableRow] = ()
     secret: str = ""
     shown: str = ""
     moment: str = ""
@@ -81,9 +84,21 @@ class TableRow:
         return _count([*self.rows, *self.more])
 
     @property
+    def is_wide(self) -> bool:
+        return len(self.columns) > NARROW
+
+    @property
     def whole_place(self) -> str:
         """The place of the whole value, if only its beginning is shown."""
         return f"{self.place}+"
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many values and cells of tables the page still has room for."""
+
+    values: int = MAX_VALUES
+    cells: int = MAX_CELLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +117,12 @@ def rows(value: Any, place: str = "") -> list[TableRow]:
     Secrets are masked by name and format. Parts marked secret by a schema or tool must be masked before.
     """
     value = masked(value)
-    counter = iter(range(MAX_VALUES))
+    room = _Room()
     if not isinstance(value, dict):
-        return [_row("", value, 1, counter, f"{place}.0")]
+        return [_row("", value, 1, room, f"{place}.0")]
     items = list(value.items())
-    return [*_named_rows(items[:MAX_VALUES], 1, counter, place), *_left_out(len(items))]
+    left_out = _left_out(len(items) - MAX_VALUES)
+    return [*_named_rows(items[:MAX_VALUES], 1, room, place), *left_out]
 
 
 def context_rows(context: Any) -> list[TableRow]:
@@ -118,16 +134,9 @@ def context_rows(context: Any) -> list[TableRow]:
     )
 
 
-def has_more_than_rows(value: Any) -> bool:
-    """Return whether an object or list in `value` has more members than a table shows."""
-    waiting = [value]
-    while waiting:
-        held = waiting.pop()
-        if isinstance(held, dict | list):
-            if len(held) > MAX_VALUES:
-                return True
-            waiting += held.values() if isinstance(held, dict) else held
-    return False
+def leave_out(shown: Sequence[TableRow]) -> bool:
+    """Return whether these rows leave out a part of their value."""
+    return any(row.hidden or leave_out([*row.rows, *row.more]) for row in shown)
 
 
 def open_places(shown: Sequence[TableRow]) -> Iterator[str]:
@@ -178,7 +187,7 @@ def _any_seen(row: TableRow, viewed: Collection[str]) -> bool:
 
 
 def _named_rows(
-    items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str
+    items: Sequence[tuple[str, Any]], level: int, room: _Room, place: str
 ) -> Iterator[TableRow]:
     """Yield the members of an object as rows, with a note at each name that looks like another."""
     others = names.count_confusables([name for name, _item in items])
@@ -187,47 +196,58 @@ def _named_rows(
             *([_alike(others[name])] if name in others else []),
             *_misread_name(name),
         ]
-        yield _row(visible_name(name), item, level, counter, f"{place}.{number}", notes)
+        yield _row(visible_name(name), item, level, room, f"{place}.{number}", notes)
 
 
 def _row(
     name: str,
     value: Any,
     level: int,
-    counter: Iterator[int],
+    room: _Room,
     place: str,
     notes: Sequence[str] = (),
 ) -> TableRow:
     notes = [*notes, *(misread(value) if isinstance(value, str) else ())]
     secret = value.pointer if isinstance(value, Hidden) else ""
-    shown = _shown(value, level, counter, place)
+    shown = _shown(value, level, room, place)
     return replace(shown, name=name, place=place, note="; ".join(notes), secret=secret)
 
 
-def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> TableRow:
+def _shown(value: Any, level: int, room: _Room, place: str) -> TableRow:
     """Return a value as a row without a name."""
-    left = next(counter, None) is not None
+    room.values -= 1
+    if isinstance(value, str) and (lines := grids.csv_lines(value)):
+        return _grid(lines[0], lines[1:], room, place)
+    if not (value and isinstance(value, dict | list)) or grids.are_numbers(value):
+        return _leaf(value)
+    if room.values < 0 or level >= MAX_LEVELS:
+        return replace(_text(pretty(value)), block=True)
+    if isinstance(value, dict):
+        items = list(value.items())[:MAX_VALUES]
+        members = list(_named_rows(items, level + 1, room, place))
+        return _table([*members, *_left_out(len(value) - MAX_VALUES)])
+    columns = grids.columns_of(value)
+    # A note at the name of a column, and more columns than a table has, need rows.
+    if (
+        columns
+        and (len(columns) <= grids.MAX_COLUMNS or len(value) > SHOWN_VALUES)
+        and not any(map(_misread_name, columns))
+        and not names.count_confusables(columns)
+    ):
+        lines = [[item.get(name, ABSENT) for name in columns] for item in value]
+        return _grid(columns, lines, room, place, _cell)
+    listed = [
+        _row(str(n), item, level + 1, room, f"{place}.{n}")
+        for n, item in enumerate(value[:MAX_VALUES], 1)
+    ]
+    return _table([*listed, *_left_out(len(value) - MAX_VALUES)])
+
+
+def _leaf(value: Any) -> TableRow:
+    """Return a value that has no rows."""
     match value:
-        case dict() | list() if value and not (left and level < MAX_LEVELS):
-            return replace(_text(pretty(value)), block=True)
-        case dict() if value:
-            items = list(value.items())[:MAX_VALUES]
-            return _table(
-                list(_named_rows(items, level + 1, counter, place)), len(value)
-            )
-        case list() if (
-            value
-            and all(isinstance(item, bool | int | float | None) for item in value)
-            and len(value) < 30
-        ):
-            return TableRow(name="", value=", ".join(map(pretty, value)))
         case list() if value:
-            numbered = enumerate(value[:MAX_VALUES], 1)
-            listed = [
-                _row(str(n), item, level + 1, counter, f"{place}.{n}")
-                for n, item in numbered
-            ]
-            return replace(_table(listed, len(value)), columns=_columns(value, listed))
+            return TableRow(name="", value=", ".join(map(pretty, value)))
         case dict() | list() | "" | None:
             return TableRow(name="", value=str(_EMPTY[type(value)]), empty=True)
         case str() if value.isspace():
@@ -238,25 +258,49 @@ def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> TableR
             return TableRow(name="", value=pretty(value))
 
 
-def _columns(items: Sequence[Any], shown: Sequence[TableRow]) -> Sequence[str]:
-    """Return the column names if the objects of a list are alike, short and flat; else nothing."""
-    names = list(items[0]) if isinstance(items[0], dict) else []
-    alike = len(items) > 1 and all(
-        isinstance(item, dict) and list(item) == names for item in items
+def _text_cell(name: str, text: str) -> TableRow:
+    return TableRow(name=name, value=visible(text))
+
+
+def _cell(name: str, value: Any) -> TableRow:
+    if value is ABSENT:
+        return TableRow(name=name, value=_("none"), empty=True)
+    notes = misread(value) if isinstance(value, str) else ()
+    return replace(_leaf(value), name=name, note="; ".join(notes))
+
+
+def _grid(
+    columns: Sequence[str],
+    lines: Sequence[Sequence[Any]],
+    room: _Room,
+    place: str,
+    cell: Callable[[str, Any], TableRow] = _text_cell,
+) -> TableRow:
+    """Return rows of cells as one table, as far as there is room for them."""
+    shown = list(map(visible_name, columns[: grids.MAX_COLUMNS]))
+    count = min(len(lines), grids.MAX_ROWS, room.cells // len(shown))
+    room.cells -= count * len(shown)
+    numbered = [
+        TableRow(
+            name=str(number),
+            place=f"{place}.{number}",
+            cells=list(map(cell, shown, line)),
+        )
+        for number, line in enumerate(lines[:count], 1)
+    ]
+    table = _table([*numbered, *_left_out(len(lines) - count)])
+    if len(shown) == len(columns):
+        return replace(table, columns=shown)
+    left = len(columns) - len(shown)
+    label = ngettext(
+        "%(count)s more column, in the raw JSON",
+        "%(count)s more columns, in the raw JSON",
+        left,
     )
-    if not alike or not 0 < len(names) <= MAX_COLUMNS:
-        return ()
-    cells = [cell for row in shown for cell in row.rows]
-    # A note or a long value needs a row of its own.
-    short = all(
-        not (cell.rows or cell.block or cell.note or cell.hidden or cell.secret)
-        for cell in cells
+    hidden = TableRow(
+        name="…", value=label % {"count": grouped(left)}, hidden=left * len(lines)
     )
-    return (
-        [cell.name for cell in shown[0].rows]
-        if short and all(row.rows for row in shown)
-        else ()
-    )
+    return replace(table, columns=shown, rows=[hidden, *table.rows])
 
 
 def _spaces(text: str) -> str:
@@ -266,8 +310,7 @@ def _spaces(text: str) -> str:
     ) % {"count": grouped(len(text))}
 
 
-def _table(table_rows: list[TableRow], count: int) -> TableRow:
-    table_rows = [*table_rows, *_left_out(count)]
+def _table(table_rows: Sequence[TableRow]) -> TableRow:
     more = table_rows[SHOWN_VALUES:] if len(table_rows) > SHOWN_VALUES + 2 else ()
     left = _count(more)
     fold = ngettext("%(count)s more value", "%(count)s more values", left) % {
@@ -285,9 +328,8 @@ def _count(table_rows: Sequence[TableRow]) -> int:
     return sum(row.hidden or 1 for row in table_rows)
 
 
-def _left_out(count: int) -> list[TableRow]:
+def _left_out(left: int) -> list[TableRow]:
     """Return the last row of an incomplete table: the number of omitted values."""
-    left = count - MAX_VALUES
     label = ngettext(
         "%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left
     )
@@ -313,29 +355,9 @@ def _text(value: str) -> TableRow:
             name="",
             value=whole,
             block="\n" in whole or len(whole) > LINE,
-            lines=_csv_lines(whole),
         )
     fold = _("all %(count)s characters") % {"count": grouped(len(text))}
     return TableRow(name="", value=f"{beginning}…", block=True, folded=whole, fold=fold)
-
-
-def _csv_lines(text: str) -> Sequence[Sequence[str]]:
-    """Return the cells of a CSV text; empty for other texts, and if a table would lose quotes or spaces."""
-    separator = next((mark for mark in "\t;," if mark in text.partition("\n")[0]), "")
-    lines = text.removesuffix("\n").split("\n")
-    # A program also ends a row at a lone carriage return.
-    if len(lines) < 3 or not separator or '"' in text or "\r" in text:
-        return ()
-    cells = [line.split(separator) for line in lines]
-    width = len(cells[0])
-    short = all(
-        len(cell) <= LINE and cell == cell.strip() for line in cells for cell in line
-    )
-    return (
-        cells
-        if short and width <= MAX_COLUMNS and all(len(line) == width for line in cells)
-        else ()
-    )
 
 
 def misread(text: str) -> list[str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from approvals.api.hooks.bodies import HookCall
 from approvals.asking.asks import MAX_OPTIONS, Ask
-from approvals.asking.titles import MAX_TITLE, title_and_message
-from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
+from approvals.asking.titles import title_and_message, title_of_call
 from approvals.exceptions import Invalid
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.states import Kind
@@ -28,7 +26,9 @@ def ask_from(call: HookCall) -> Ask:
     return (
         _questions(call)
         if call.asks_questions
-        else _ask(call, Kind.APPROVAL, _title(call))
+        else _ask(
+            call, Kind.APPROVAL, title_of_call(call.tool, call.input, call.directory)
+        )
     )
 
 
@@ -41,32 +41,13 @@ def _ask(call: HookCall, kind: Kind, title: str, message: str = "", **more: Any)
     }
     return Ask(
         kind=kind,
-        title=title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1] + "…",
+        title=title,
         message=message,
         tool_name=call.tool,
         tool_call_id=call.key,
         context=context or None,
         **{"input": call.input, **more},
     )
-
-
-def _title(call: HookCall) -> str:
-    match recognize(call.tool, call.input):
-        case Command(directory=directory) if folder := PurePath(
-            directory or call.directory
-        ).name:
-            return _("Run a command in %(folder)s?") % {"folder": folder}
-        case Command():
-            return _("Run a command?")
-        case Edit(file=file, replacements=[Replacement(before=None)]):
-            return _("Write %(file)s?") % {"file": PurePath(file).name or file}
-        case Edit(file=file) if file:
-            return _("Edit %(file)s?") % {"file": PurePath(file).name or file}
-        case Edit():
-            return _("Apply a patch?")
-        case Fetch(parts=(_, host, _)) if host:
-            return _("Fetch from %(host)s?") % {"host": host}
-    return _("Run %(tool)s?") % {"tool": call.tool}
 
 
 def _elicitation(call: HookCall) -> Ask:

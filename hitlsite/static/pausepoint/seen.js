@@ -60,6 +60,13 @@
     return { top, bottom };
   }
 
+  // The frame that scrolls this part sideways, if it is wider than that.
+  /** @param {Element} part */
+  function sidewaysOf(part) {
+    const box = part.closest(".scroll")?.getBoundingClientRect();
+    return box && part.getBoundingClientRect().width > box.width + SLACK ? box : undefined;
+  }
+
   /** @param {HTMLElement} card */
   function look(card) {
     if (document.visibilityState !== "visible" || card.closest("[inert]")) return;
@@ -71,13 +78,16 @@
         if (part.closest("details:not([open])")) continue;
         // A picture has its place before it is there, and also if it never comes.
         if (part instanceof HTMLImageElement && !part.naturalWidth) continue;
-        const { top, bottom, height } = part.getBoundingClientRect();
-        const from = Math.max(top, frame.top), to = Math.min(bottom, frame.bottom);
-        if (!height || to <= from) continue;
-        const seen = joined([...(spans.get(place) ?? []), [(from - top) / height, (to - top) / height]], SLACK / height);
+        const shape = part.getBoundingClientRect(), box = sidewaysOf(part);
+        // A row that is wider than its frame is in view with its whole height, and span by span of its width.
+        if (box && (shape.top < frame.top - SLACK || shape.bottom > frame.bottom + SLACK)) continue;
+        const [start, size] = box ? [shape.left, shape.width] : [shape.top, shape.height];
+        const from = Math.max(start, box?.left ?? frame.top), to = Math.min(start + size, box?.right ?? frame.bottom);
+        if (!size || to <= from) continue;
+        const seen = joined([...(spans.get(place) ?? []), [(from - start) / size, (to - start) / size]], SLACK / size);
         spans.set(place, seen);
-        const [[start, end]] = seen;
-        if (start > SLACK / height || end < 1 - SLACK / height) continue;
+        const [[first, last]] = seen;
+        if (first > SLACK / size || last < 1 - SLACK / size) continue;
         viewed.add(place);
       }
       part.dataset.viewed = "";
@@ -193,9 +203,12 @@
     for (const fold of card.querySelectorAll(`details:is(.fold, .branch${raw}):not([open])`)) fold.open = true;
     const [next] = missing(card);
     if (!next) return false;
-    const { top, height } = next.getBoundingClientRect(), [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
-    const unseen = top + (start * height > SLACK ? 0 : end * height);
-    (scrollerOf(card) ?? window).scrollBy({ top: unseen - frameOf(card).top - 8 });
+    const { left, top, width, height } = next.getBoundingClientRect(), [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
+    const box = sidewaysOf(next), frame = frameOf(card), size = box ? width : height;
+    const seen = start * size > SLACK ? 0 : end * size;
+    // Sideways only where it is: what has come into view with the page is looked at first.
+    if (box && top >= frame.top && top + height <= frame.bottom) next.closest(".scroll")?.scrollBy({ left: left + seen - box.left });
+    else (scrollerOf(card) ?? window).scrollBy({ top: top + (box ? 0 : seen) - frame.top - 8 });
     look(card);
     return true;
   }

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.forms.code_colours import LANGUAGES, MAX_CHARACTERS, language_of, pieces
+from approvals.forms.code_colours import LANGUAGES, MAX_CHARACTERS, is_prose, language_of, pieces
 from approvals.templatetags.desk import changed_words, code
 
 HOSTILE = ["'" * 20_000, "/*" * 20_000, '"\\' * 20_000, "- \n" * 15_000, "$" * 40_000, "${" * 20_000, "1e" * 20_000]
@@ -56,3 +56,22 @@ def test_each_side_of_a_change_marks_its_own_words():
     assert changed_words("pay 5 <now>", "pay 7 <now>", "after") == (
         "<span>pay </span><ins>7 </ins><span>&lt;now&gt;</span>"
     )
+
+
+MAIL = "Dear Ada,\n\nyour voucher:\n\n    SPRING-25\n\nWe look forward to your visit.\n\nKind regards\n    Ben\n    Support"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (MAIL, True),
+        ("Please bring:\n- a cable\n  - two metres\n  - white\n", True),
+        (f"See https://example.com/{'x' * 200}\nThanks", True),
+        ("def total(lines):\n    return sum(lines)\n", False),
+        ("name     amount\nAda          12\nBen           7", False),
+        ("on:\n\tpush:\n\t\tbranches: main\n", False),
+        ("x" * 200, False),
+    ],
+)
+def test_most_lines_decide_whether_a_text_is_prose(text, expected):
+    assert is_prose(text) == expected

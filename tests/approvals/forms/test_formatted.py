@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone, translation
 
-from approvals.forms.formatted import formatted
+from approvals.forms.formatted import formatted, without_currency
 from approvals.pages.key_fields import key_values
 from approvals.templatetags.desk import shown_value
 from approvals.text.tables import TableRow, rows
@@ -65,7 +64,6 @@ def test_values_are_in_words_where_the_schema_says_what_they_are():
         "lines.1.price": "1,200 JPY",
         "lines.1.note": "2026-12-24",
         "total.amount": "99.999 CHF",
-        "total.currency": "CHF",
         "other": "2026-12-24",
     }
 
@@ -122,17 +120,21 @@ def test_key_fields_are_in_words_wherever_they_are():
     assert at[1].endswith(">Dec 24, 2026, 14:00 (Europe/Berlin)</time>")
     assert others == [
         ("price", in_data("7", "7 JPY")),
-        ("0", '{"price": 7}'),
+        ("0", "price: 7"),
         ("total", in_data("3", "3.00 CHF")),
         ("amount", in_data("3", "3.00 CHF")),
-        ("currency", "CHF"),
-        ("Input", f"{json.dumps(value)[:80]}…"),
+        ("Input", "lines: price: 7, at: 2026-12-24T13:00:00Z, total: amount: 3, currency: CHF"),
     ]
 
 
 def test_an_amount_is_alone_in_a_line_only_if_nothing_but_its_currency_is_beside_it():
-    for total in ({"amount": 3}, {"amount": 3, "currency": ["CHF"]}, {"amount": 3, "currency": "CHF", "net": 2}):
-        assert key_values({"total": total}, ["/total"], "book", SCHEMA) == [("total", json.dumps(total))]
+    totals = {
+        "amount: 3": {"amount": 3},
+        "amount: 3, currency: a, b": {"amount": 3, "currency": ["a", "b"]},
+        "amount: 3, currency: CHF, net: 2": {"amount": 3, "currency": "CHF", "net": 2},
+    }
+    for words, total in totals.items():
+        assert key_values({"total": total}, ["/total"], "book", SCHEMA) == [("total", words)]
 
 
 def test_numbers_have_separators_from_ten_thousand_unless_they_count_nothing():
@@ -173,6 +175,7 @@ def test_numbers_have_separators_from_ten_thousand_unless_they_count_nothing():
         (12400, "EUR", "12,400 EUR"),
         (40, "USD", "40 USD"),
         (0.5, "CHF", "0.5 CHF"),
+        ("18900.00", "EUR", "18,900.00 EUR"),
         # Neither of these is certainly money.
         ("12400", "EUR", "12400"),
         (40, "eur", "40"),
@@ -194,3 +197,29 @@ def test_the_key_values_say_the_currency_once():
         ("amount", in_data("12400", "12,400")),
         ("currency", "points"),
     ]
+
+
+def test_a_currency_does_not_stand_again_below_its_amount():
+    value = {"total": {"amount": 5, "currency": "EUR"}, "amount": "18900.00", "currency": "EUR"}
+    table = formatted(rows(value), value, None)
+    assert [row.name for row in without_currency(table, value)] == ["total", "amount"]
+    assert [row.name for row in table[0].rows] == ["amount"]
+    other = {"amount": 5, "currency": "points"}
+    assert without_currency(formatted(rows(other), other, None), other) == rows(other)
+    fee = {"fee": 5, "currency": "EUR"}
+    assert [row.name for row in without_currency(formatted(rows(fee), fee, SCHEMA), fee)] == ["fee"]
+    assert key_values(fee, (), "", SCHEMA) == [("fee", in_data("5", "5.00 EUR"))]
+
+
+def test_cells_of_tables_are_in_words_too_but_texts_in_csv_stay_as_they_are():
+    lines = [{"price": 12000, "rows": 12000, "amount": 7, "currency": "EUR"}, {"rows": 1, "amount": 8}]
+    schema = {"properties": {"lines": {"items": {"properties": {"price": {"x-currency": "JPY"}}}}}}
+    value = {"lines": lines, "csv": "rows,b\n12000,1\n2,3"}
+    table, text = formatted(rows(value), value, schema)
+    assert [[cell.shown or cell.value for cell in line.cells] for line in table.rows] == [
+        ["12,000 JPY", "12,000", "7 EUR", "EUR"],
+        ["none", "1", "8", "none"],
+    ]
+    assert [[cell.shown for cell in line.cells] for line in text.rows] == [["", ""]] * 2
+    broken = {"properties": {"lines": {"items": {"$ref": "#/nowhere"}}}}
+    assert formatted(rows(value), value, broken)[0] == rows(value)[0]

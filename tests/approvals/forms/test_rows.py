@@ -71,7 +71,10 @@ def test_columns_of_different_lengths_are_refused():
     [
         ([{"sku": "A", "price": 1.5}, {"sku": "B"}], "rows"),
         ([{"sku": "A\nB", "gift": True}], "rows"),
-        ([], "json"),
+        ([], "list"),
+        (["A", "B"], "list"),
+        (["A", ""], "json"),
+        (["A", "two\nlines"], "json"),
         ([{"sku": "A"}, "B"], "json"),
         ([{"sku": {"a": 1}}], "json"),
         ([{"sku": None}], "json"),

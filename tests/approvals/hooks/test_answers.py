@@ -10,6 +10,8 @@ from django.utils import timezone
 from approvals import actions
 from approvals.background.sweep import expire_due_requests
 from approvals.models import ApprovalRequest, Workflow
+from approvals.pages.cards import About
+from approvals.shown.requests import shown_request
 from approvals.states import Door, Verdict
 from tests.approvals.hooks import calls
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, decide, only
@@ -76,6 +78,8 @@ def test_a_call_becomes_a_request_with_its_directory_and_is_closed_while_it_wait
 def test_a_title_says_what_the_call_does(tool, given, title):
     Machine(alice()).post(CLAUDE_CODE + NOW, BASH | {"tool_name": tool, "tool_input": given})
     assert only().title == title
+    # It is Pausepoint's own, so no page quotes it as the agent's.
+    assert not About(shown_request(only())).quotes_title
 
 
 @pytest.mark.shows("claude-code", "person")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -140,7 +141,7 @@ def test_the_page_shows_the_amounts_of_29_refunds_and_their_sum_above_the_button
     assert tool.find("dl", class_="bulk-sums")[0].words == "Sum of amount in EUR 3,306 29 values, from 100 to 128"
     table = tool.find("table", class_="bulk-table")[0]
     assert [head.words for head in table.find("thead")[0].find("th")] == ["Request", "amount", "orderId"]
-    assert {cell.words for cell in table.find("td")} >= {str(100 + number) for number in range(29)}
+    assert {cell.words for cell in table.find("td")} >= {f"{100 + number} EUR" for number in range(29)}
     assert tool.find("table", class_="values")[0].words == "Same in all requests currency EUR"
     order = [one for one in page.all() if one is tool or (one.tag == "button" and one.words == "Approve 29 requests")]
     assert [one.tag for one in order] == ["section", "button"]
@@ -209,3 +210,33 @@ def test_contexts_and_messages_are_shown_once_where_they_are_the_same():
 def test_values_that_read_alike_are_shown_as_json():
     lines = of({"amount": "1"}, {"amount": 1}).lines
     assert [line.cells[0].value for line in lines] == ['"1"', "1"]
+    texts = ["a,b\n1,2\n3,4", 'a,b\n"1",2\n3,4', "a,b\n1,2\n3,5"]
+    tables = [of({"prices": text}, {"prices": texts[-1]}).lines[0].more[0] for text in texts[:2]]
+    assert [table.columns for table in tables] == [["a", "b"]] * 2
+    alike = of({"prices": texts[0]}, {"prices": texts[1]}).lines
+    assert [line.cells[0].value for line in alike] == [json.dumps(text) for text in texts[:2]]
+
+
+def shown(found: RequestComparison) -> list[str]:
+    """The first cell of each line, in words."""
+    return [line.cells[0].shown or line.cells[0].value for line in found.lines]
+
+
+def test_amounts_and_large_numbers_are_in_words_as_on_a_card():
+    assert shown(of({"order": {"rows": 12000}}, {"order": {"rows": 5}})) == ["12,000", "5"]
+    assert shown(of({"orderId": 104711}, {"orderId": 104712})) == ["104711", "104712"]
+    money = [{"total": {"amount": amount, "currency": "EUR"}} for amount in (12000, "40.50")]
+    assert shown(of(*money)) == ["12,000 EUR", "40.50 EUR"]
+    # Equal numbers in two currencies are two amounts.
+    assert shown(of(*({"amount": 5, "currency": code} for code in ("EUR", "USD")))) == ["5 EUR", "5 USD"]
+
+
+def test_a_text_that_looks_like_an_amount_in_words_stays_different_from_it():
+    found = of({"rows": 12000}, {"rows": "12,000"})
+    assert shown(found) == ["12000", "12,000"]
+
+
+def test_amounts_in_the_currency_of_their_schema_are_in_words():
+    requests = [ApprovalRequest(kind="approval", title="r", input={"fee": fee}) for fee in (1200, 4)]
+    schemas = {one.pk: {"properties": {"fee": {"x-currency": "EUR"}}} for one in requests}
+    assert shown(compare_inputs("refund", requests, schemas=schemas)) == ["1,200.00 EUR", "4.00 EUR"]

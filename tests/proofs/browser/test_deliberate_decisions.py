@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.proofs.browser.places import violations
 from tests.proofs.browser.test_inbox import FLOWING, FROZEN, announced, opened, status
 from tests.proofs.browser.test_live import card
+from tests.proofs.browser.test_looks import OVERFLOW
 from tests.support.machine import Remote
 from tests.support.processes.server import until
 
@@ -191,6 +193,33 @@ def test_one_key_opens_everything_and_shows_what_was_not_in_view(windows, people
     assert shown.locator("details.fold:not([open])").count() == 0
     page.keyboard.press("a")
     shown.locator(".outcome").wait_for()
+    assert "unseen" not in json.loads(server.value(UNSEEN, request.replace("-", "")))["data"]
+
+
+def test_a_wide_table_scrolls_in_its_own_frame_and_its_rows_are_seen_span_by_span(windows, people, server, ask, axe):
+    lines = (
+        [f"column {number}" for number in range(20)],
+        *([f"value {number}" for number in range(20)] for _ in range(30)),
+    )
+    table = "\n".join(map(",".join, lines))
+    request = ask(title="Import", tool_name="import", priority="normal", input={"table": table})
+    page = windows.open(people("approver"), f"/requests/{request}/", viewport={"width": 900, "height": 1400})
+    shown, presses = card(page, request), 0
+    frame = shown.locator(".scroll")
+    frame.wait_for()
+    # All lines are in view, but not the whole of any.
+    assert (page.evaluate(OVERFLOW) <= 0, shown.locator("tr[data-viewed]").count()) == (True, 0)
+    while not shown.evaluate("card => window.pausepoint.seen.isSeen(card)"):
+        page.wait_for_function(RESTED)
+        page.keyboard.press("a")
+        presses += 1
+        assert presses < 60
+    assert frame.evaluate("frame => frame.scrollLeft") > 0
+    assert violations(page, axe) == {}
+    assert shown.locator("tr[data-view]:not([data-viewed])").count() == 0
+    page.wait_for_function(RESTED)
+    page.keyboard.press("a")
+    until(lambda: status(server, request) == "approved", "the approval")
     assert "unseen" not in json.loads(server.value(UNSEEN, request.replace("-", "")))["data"]
 
 

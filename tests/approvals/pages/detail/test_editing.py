@@ -31,7 +31,8 @@ def edit_form(html: str):
 def test_switching_keeps_what_was_typed_and_json_can_be_approved(asked):
     client = browser(bob())
     form = edit_form(client.get(asked.get_absolute_url()).text)
-    as_json = press(client, form, "Edit as JSON", **{"input.amount": "30"})
+    typed = {"input.amount": "30", "input.tags": INPUT["tags"]}
+    as_json = press(client, form, "Edit as JSON", **typed)
     form = edit_form(as_json.text)
     assert '"amount": 30' in form.fields["input"]
     fields = edit_form(press(client, form, "Edit in fields", input=form.fields["input"].replace("30", "40")).text)
