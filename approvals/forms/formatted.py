@@ -85,7 +85,7 @@ def words_at(
     """Return the formatted text at the parts of a JSON pointer in a masked value; None if there is none."""
     root = schema or {}
     below = schema
-    item = value_behind(value, parts)
+    item = value_behind(value, [*parts])
     if is_in_currency(item) and len(item) == 2:
         # An amount with nothing but its currency fits on one line.
         parts = [*parts, "amount"]
