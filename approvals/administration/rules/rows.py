@@ -1,0 +1,362 @@
+"""The rows in the form of a rule: a tool, a value of the input, a group of voters, or a time after which people are notified."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from approvals.administration.forms import combobox
+from approvals.administration.people.queries import teams
+from approvals.administration.rules.texts import (
+    TextField,
+    in_lines,
+    lines_in,
+    number_in,
+    pointer_in,
+    shown_pointer,
+    shown_text,
+    shown_value,
+    text_in,
+    value_in,
+)
+from approvals.forms.number_fields import WholeNumberField
+from approvals.models.people import RoleName
+from approvals.policy.value_types import ValueType
+from approvals.policy.words import TYPES
+from approvals.text.text import visible
+
+Data = Mapping[str, Any]
+#: Seconds of each unit, and its name.
+UNITS = {
+    3600: gettext_lazy("hours"),
+    60: gettext_lazy("minutes"),
+    86400: gettext_lazy("days"),
+    1: gettext_lazy("seconds"),
+}
+_TESTS = {
+    "at_most": gettext_lazy("is at most"),
+    "at_least": gettext_lazy("is at least"),
+    "between": gettext_lazy("is between"),
+    "is": gettext_lazy("is one of"),
+    "like": gettext_lazy("is like"),
+    "starts_with": gettext_lazy("starts with"),
+    "any": gettext_lazy("is any"),
+}
+_RANGES = ("at_most", "at_least", "between")
+_WRITTEN = ("is", "like", "starts_with")
+#: The tests of each type of value; without a type, any value can be compared.
+_TESTS_OF: Mapping[str, Sequence[str]] = {
+    ValueType.AMOUNT: (*_RANGES, "is", "any"),
+    ValueType.ADDRESS: ("like", "is", "any"),
+    ValueType.ADDRESSES: ("like", "is", "any"),
+    ValueType.LINE: (*_WRITTEN, "any"),
+    ValueType.TEXT: (*_WRITTEN, "any"),
+    ValueType.PATH: ("starts_with", "is", "like", "any"),
+    ValueType.HOST: ("is", "like", "any"),
+    "": (*_RANGES, *_WRITTEN),
+}
+MEMBERS = "members"
+
+
+def _tests() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the tests as `type.test` with their names, grouped by type."""
+    groups = []
+    for kind, names in _TESTS_OF.items():
+        label = str(TYPES[ValueType(kind)] if kind else _("a value of any type"))
+        tests = [(f"{kind}.{name}", f"{_TESTS[name]} ({label})") for name in names]
+        groups.append((label, tests))
+    members = (f".{MEMBERS}", _("has no members but"))
+    return [*groups, (_("an object"), [members])]
+
+
+class Names(forms.CheckboxSelectMultiple):
+    """Check boxes, which also show chosen names that are no longer among the choices."""
+
+    def optgroups(self, name: str, value: list[Any], attrs: Any = None) -> Any:
+        known = {each for each, _label in self.choices}
+        missing = [(each, visible(each)) for each in value if each not in known]
+        self.choices = [*self.choices, *missing]
+        return super().optgroups(name, value, attrs)
+
+
+class NamesField(forms.MultipleChoiceField):
+    """Names that the document itself is checked for."""
+
+    widget = Names
+
+    def valid_value(self, value: str) -> bool:
+        return True
+
+
+def _groups() -> list[tuple[str, str]]:
+    """Return teams and roles as choices; `team:` and `role:` tell equal names apart."""
+    names = teams().order_by("name").values_list("name", flat=True)
+    return [
+        *((f"team:{name}", visible(name)) for name in names),
+        *((f"role:{name}", str(label)) for name, label in RoleName.choices),
+    ]
+
+
+class DataForm(forms.Form):
+    """A form of posted data, which it checks, or only shows while they are incomplete."""
+
+    def __init__(self, data: Data, *, checked: bool, prefix: str) -> None:
+        super().__init__(data if checked else None, prefix=prefix)
+        for name, field in {} if checked else self.fields.items():
+            key = self.add_prefix(name)
+            if not field.widget.value_omitted_from_data(data, {}, key):
+                self.initial[name] = field.widget.value_from_datadict(data, {}, key)
+
+
+class Row(DataForm):
+    """A row; if its `filled` fields are empty, it is left out."""
+
+    use_required_attribute = False
+    filled: Sequence[str] = ()
+
+    @property
+    def is_filled(self) -> bool:
+        return any(self.cleaned_data.get(name) for name in self.filled) or bool(
+            self.errors
+        )
+
+    def need(self, name: str, message: str) -> None:
+        """Refuse a row in which this field is empty."""
+        if not self.cleaned_data.get(name) and name not in self.errors:
+            self.add_error(name, message)
+
+
+class ToolRow(Row):
+    filled = ("name",)
+    name = TextField(label=gettext_lazy("Tool"), widget=combobox("tools"))
+
+    def clean_name(self) -> str:
+        return text_in(self.cleaned_data["name"])
+
+    @staticmethod
+    def data(name: str) -> Data:
+        return {"name": shown_text(name)}
+
+
+class ValueRow(Row):
+    """A condition on a value of the input."""
+
+    filled = ("pointer", "value", "most")
+    pointer = TextField(
+        label=gettext_lazy("Field"),
+        widget=forms.TextInput(
+            attrs={"list": "known-fields", "autocapitalize": "none"}
+        ),
+    )
+    test = forms.ChoiceField(label=gettext_lazy("Test"), choices=_tests)
+    value = TextField(
+        label=gettext_lazy("Value"),
+        widget=forms.Textarea(
+            attrs={"rows": 1, "spellcheck": "false", "autocapitalize": "none"}
+        ),
+    )
+    most = TextField(label=gettext_lazy("and"))
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not any(cleaned.get(name) for name in self.filled) or self.errors:
+            return cleaned
+        self.need(
+            "pointer",
+            _("Enter the name of a field, such as amount or customer.country."),
+        )
+        test = cleaned["test"].partition(".")[2]
+        if test != "any":
+            self.need("value", _("Enter a value."))
+        if test == "between":
+            self.need("most", _("Enter a value."))
+        try:
+            cleaned["condition"] = self._condition(cleaned)
+        except ValidationError as error:
+            self.add_error("value", error)
+        return cleaned
+
+    def _condition(self, cleaned: Data) -> Data:
+        kind, _dot, test = cleaned["test"].partition(".")
+        text = cleaned["value"].strip()
+        typed = {"pointer": pointer_in(cleaned["pointer"])} | (
+            {"type": kind} if kind else {}
+        )
+        match test:
+            case "any":
+                return typed
+            case "members":
+                return typed | {MEMBERS: lines_in(text)}
+            case "at_least" | "at_most":
+                return typed | {test: number_in(text)}
+            case "between":
+                return typed | {
+                    "at_least": number_in(text),
+                    "at_most": number_in(cleaned["most"]),
+                }
+            case "like" | "starts_with":
+                return typed | {test: text_in(text)}
+        values = lines_in(text, value_in if kind in {"", ValueType.AMOUNT} else text_in)
+        return typed | (
+            {"equals": values[0]} if len(values) == 1 else {"one_of": values}
+        )
+
+    @staticmethod
+    def data(condition: Data) -> Data:
+        kind = condition.get("type", "")
+        shown = shown_value if kind in {"", ValueType.AMOUNT} else shown_text
+        value = ""
+        match condition:
+            case {"members": names}:
+                test = MEMBERS
+                value = in_lines(names)
+            case {"equals": wanted}:
+                test = "is"
+                value = shown(wanted)
+            case {"one_of": values}:
+                test = "is"
+                value = in_lines(values, shown)
+            case {"at_least": least, "at_most": _most}:
+                test = "between"
+                value = shown_value(least)
+            case {"at_least": number}:
+                test = "at_least"
+                value = shown_value(number)
+            case {"at_most": number}:
+                test = "at_most"
+                value = shown_value(number)
+            case {"starts_with": text}:
+                test = "starts_with"
+                value = shown_text(text)
+            case {"like": text}:
+                test = "like"
+                value = shown_text(text)
+            case _:
+                test = "any"
+        most = shown_value(condition["at_most"]) if test == "between" else ""
+        pointer = shown_pointer(condition["pointer"])
+        return {
+            "pointer": pointer,
+            "test": f"{kind}.{test}",
+            "value": value,
+            "most": most,
+        }
+
+
+class PeopleRow(Row):
+    """People, teams and roles."""
+
+    groups = NamesField(
+        label=gettext_lazy("Teams and roles"), required=False, choices=_groups
+    )
+    people = TextField(
+        label=gettext_lazy("People"),
+        widget=forms.TextInput(
+            attrs={
+                "autocapitalize": "none",
+                "placeholder": gettext_lazy("Usernames, with commas"),
+            }
+        ),
+    )
+
+    def named(self) -> dict[str, Any]:
+        """Return the people, teams and roles as in the document."""
+        groups = [name.partition(":") for name in self.cleaned_data["groups"]]
+        people = [name.strip() for name in self.cleaned_data["people"].split(",")]
+        named = {
+            "people": list(dict.fromkeys(filter(None, people))),
+            "teams": [name for kind, _colon, name in groups if kind == "team"],
+            "roles": [name for kind, _colon, name in groups if kind == "role"],
+        }
+        return {kind: names for kind, names in named.items() if names}
+
+    @staticmethod
+    def names_data(named: Data) -> dict[str, Any]:
+        groups = [f"team:{name}" for name in named.get("teams", ())]
+        groups += [f"role:{name}" for name in named.get("roles", ())]
+        return {"groups": groups, "people": ", ".join(named.get("people", ()))}
+
+
+class SeatRow(PeopleRow):
+    """A group of voters, joined to the one before it."""
+
+    filled = ("votes", "groups", "people")
+    join = forms.ChoiceField(
+        label=gettext_lazy("Joined by"),
+        required=False,
+        choices=[
+            ("and", gettext_lazy("and")),
+            ("or", gettext_lazy("or")),
+            ("then", gettext_lazy("then (the next stage)")),
+        ],
+    )
+    votes = WholeNumberField(
+        label=gettext_lazy("How many"), required=False, min_value=1, max_value=50
+    )
+    field_order = ("join", "votes", "groups", "people")
+
+    def group(self) -> dict[str, Any]:
+        votes = self.cleaned_data["votes"] or 1
+        return self.named() | ({"votes": votes} if votes > 1 else {})
+
+    @staticmethod
+    def data(group: Data, join: str) -> Data:
+        return PeopleRow.names_data(group) | {
+            "join": join,
+            "votes": str(group.get("votes", 1)),
+        }
+
+
+class FollowUpRow(PeopleRow):
+    """A reminder or, with names, a step of escalation."""
+
+    filled = ("after", "groups", "people")
+    after = WholeNumberField(label=gettext_lazy("After"), required=False, min_value=1)
+    unit = forms.TypedChoiceField(
+        label=gettext_lazy("Unit"),
+        coerce=int,
+        empty_value=3600,
+        required=False,
+        choices=list(UNITS.items()),
+    )
+    field_order = ("after", "unit", "groups", "people")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("groups") or cleaned.get("people"):
+            self.need("after", _("Enter a number."))
+        return cleaned
+
+    @property
+    def seconds(self) -> int:
+        return int(self.cleaned_data["after"] * self.cleaned_data["unit"])
+
+    @staticmethod
+    def data(after: int, named: Data) -> Data:
+        return PeopleRow.names_data(named) | time_data(after)
+
+
+def time_data(seconds: int) -> Data:
+    """Return a time in its largest whole unit."""
+    unit = max(unit for unit in UNITS if seconds % unit == 0)
+    return {"after": str(seconds // unit), "unit": str(unit)}
+
+
+ROWS: Mapping[str, type[Row]] = {
+    "tools": ToolRow,
+    "values": ValueRow,
+    "seats": SeatRow,
+    "steps": FollowUpRow,
+}
+
+
+def indexes(data: Iterable[str], kind: str) -> list[int]:
+    """Return the numbers of the rows in posted data, which have gaps where rows were removed."""
+    keys = (re.fullmatch(rf"rule-{kind}-([0-9]{{1,3}})-.+", key) for key in data)
+    return sorted({int(key[1]) for key in keys if key})
