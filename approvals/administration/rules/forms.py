@@ -59,7 +59,7 @@ _LINES = ("agents", "servers", "requesters")
 _BOXES = ("sources", "kinds", "priorities")
 #: Members of `ask` with one field of the same name.
 _FLAGS = ("with_requester", "veto", "typed_name", "fresh_sign_in", "working_hours")
-_CHOICES = ("reason", "priority", "channels", "key_fields")
+_CHOICES = ("reason", "priority", "key_fields")
 
 
 def _choice(label: Any, choices: Mapping[Any, Any], none: Any) -> forms.ChoiceField:
@@ -253,7 +253,8 @@ class PolicyRuleForm(DataForm):
         cleaned = self.cleaned_data
         match = {
             "tools": [row.cleaned_data["name"] for row in self._filled("tools")],
-            **{name: cleaned[name] for name in (*_LINES, *_BOXES)},
+            **{name: cleaned[name] for name in _LINES},
+            **{name: sorted(cleaned[name]) for name in _BOXES},
             "input": [row.cleaned_data["condition"] for row in self._filled("values")],
         }
         asks = self._ask() if self._asks else {}
@@ -278,6 +279,7 @@ class PolicyRuleForm(DataForm):
         ask = {
             "stages": self._stages(),
             **{name: cleaned[name] for name in (*_FLAGS, *_CHOICES)},
+            "channels": sorted(cleaned["channels"]),
             "deadline": deadline if cleaned["after"] else {},
             "reminders": [row.seconds for row in steps if not row.named()],
             "escalation": [

@@ -75,7 +75,7 @@ def _tests() -> list[tuple[str, list[tuple[str, str]]]]:
     return [*groups, (_("an object"), [members])]
 
 
-class Names(forms.CheckboxSelectMultiple):
+class CheckboxSelectMultiple(forms.CheckboxSelectMultiple):
     """Check boxes, which also show chosen names that are no longer among the choices."""
 
     def optgroups(self, name: str, value: list[Any], attrs: Any = None) -> Any:
@@ -88,7 +88,7 @@ class Names(forms.CheckboxSelectMultiple):
 class NamesField(forms.MultipleChoiceField):
     """Names that the document itself is checked for."""
 
-    widget = Names
+    widget = CheckboxSelectMultiple
 
     def valid_value(self, value: str) -> bool:
         return True
@@ -196,10 +196,13 @@ class ValueRow(Row):
             case "at_least" | "at_most":
                 return typed | {test: number_in(text)}
             case "between":
-                return typed | {
-                    "at_least": number_in(text),
-                    "at_most": number_in(cleaned["most"]),
-                }
+                least = number_in(text)
+                most = number_in(cleaned["most"])
+                if least > most:
+                    raise ValidationError(
+                        _("The second number must not be less than the first.")
+                    )
+                return typed | {"at_least": least, "at_most": most}
             case "like" | "starts_with":
                 return typed | {test: text_in(text)}
         values = lines_in(text, value_in if kind in {"", ValueType.AMOUNT} else text_in)
@@ -267,7 +270,7 @@ class PeopleRow(Row):
 
     def named(self) -> dict[str, Any]:
         """Return the people, teams and roles as in the document."""
-        groups = [name.partition(":") for name in self.cleaned_data["groups"]]
+        groups = [name.partition(":") for name in sorted(self.cleaned_data["groups"])]
         people = [name.strip() for name in self.cleaned_data["people"].split(",")]
         named = {
             "people": list(dict.fromkeys(filter(None, people))),
