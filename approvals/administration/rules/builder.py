@@ -35,7 +35,7 @@ TRIED = 1_000
 CASES = 5
 DAYS = 30
 #: A rule of another shape raises one of these.
-SHAPES = (AttributeError, KeyError, TypeError)
+SHAPES = (AttributeError, KeyError, TypeError, ValueError)
 STEPS = ("new", "edit", "more", "less", "say", "store")
 
 

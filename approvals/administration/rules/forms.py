@@ -93,7 +93,7 @@ class PolicyRuleForm(DataForm):
         label=_("Sources"), required=False, choices=list(ORIGINS.items())
     )
     when = TextField(
-        label=_("Condition"), max_length=MAX_LENGTH,
+        label=_("Condition"), max_length=MAX_LENGTH, strip=False,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocapitalize": "none", "class": "json"}),
         help_text=_(
             'In CEL, such as input.amount < 500 && "support" in requester.teams. To calculate, write double(…): '
@@ -104,7 +104,7 @@ class PolicyRuleForm(DataForm):
         label=_("What happens"), widget=forms.RadioSelect, choices=list(THEN.items())
     )
     message = TextField(
-        label=_("Message"), max_length=MAX_MESSAGE, widget=forms.Textarea(attrs={"rows": 2, "placeholder": " "}),
+        label=_("Message"), max_length=MAX_MESSAGE, strip=False, widget=forms.Textarea(attrs={"rows": 2, "placeholder": " "}),
         help_text=_("The agent reads it if the rule denies, and approvers read it if the rule asks."),
     )  # fmt: skip
     unclear = _flag(
@@ -254,7 +254,7 @@ class PolicyRuleForm(DataForm):
         match = {
             "tools": [row.cleaned_data["name"] for row in self._filled("tools")],
             **{name: cleaned[name] for name in _LINES},
-            **{name: sorted(cleaned[name]) for name in _BOXES},
+            **{name: sorted(set(cleaned[name])) for name in _BOXES},
             "input": [row.cleaned_data["condition"] for row in self._filled("values")],
         }
         asks = self._ask() if self._asks else {}
@@ -323,7 +323,7 @@ def _names_field(rest: Sequence[str]) -> str:
     match rest:
         case ["votes" | "after" | "people" as name, *_more]:
             return name
-    return "groups"
+    return "people"
 
 
 def _without_empty(members: Mapping[str, Any]) -> dict[str, Any]:

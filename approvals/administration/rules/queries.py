@@ -46,6 +46,12 @@ class Fault:
     path: str
     message: str
 
+    @property
+    def rule(self) -> str:
+        """The place of the rule that it is in; empty outside of the rules."""
+        path = self.path.split(".")
+        return path[1] if path[0] == "rules" and len(path) > 1 else ""
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyDraft:

@@ -154,7 +154,7 @@ class ValueRow(Row):
             attrs={"list": "known-fields", "autocapitalize": "none"}
         ),
     )
-    test = forms.ChoiceField(label=gettext_lazy("Test"), choices=_tests)
+    test = forms.ChoiceField(label=gettext_lazy("Test"), required=False, choices=_tests)
     value = TextField(
         label=gettext_lazy("Value"),
         widget=forms.Textarea(
@@ -176,6 +176,8 @@ class ValueRow(Row):
             self.need("value", _("Enter a value."))
         if test == "between":
             self.need("most", _("Enter a value."))
+        if self.errors:
+            return cleaned
         try:
             cleaned["condition"] = self._condition(cleaned)
         except ValidationError as error:

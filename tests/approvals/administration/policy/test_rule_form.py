@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from approvals.administration.rules.forms import PolicyRuleForm, data_of
 from approvals.administration.rules.starters import starters
+from approvals.policy.asks import PLAIN
 from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
 from approvals.text.text import INVISIBLE
 from tests.approvals.policy.writing import DIRECTORY
@@ -114,16 +115,21 @@ def html_of(form: PolicyRuleForm) -> str:
 
 
 def ordered(value, name=""):
-    """The value with its sets in one order."""
+    """The value with its sets in one order, and without what says nothing."""
     if isinstance(value, dict):
+        if len(value.get("groups", ())) == 1:
+            value = {name: member for name, member in value.items() if name != "any"}
         return {name: ordered(member, name) for name, member in value.items()}
     if isinstance(value, list) and name in {"kinds", "priorities", "sources", "channels", "teams", "requesters"}:
         return sorted(set(value))
+    if name == "message":
+        return value.replace("\r", "\n")
     return [ordered(item) for item in value] if isinstance(value, list) else value
 
 
 def meaning(rule):
-    return policy_of(stored_form({"rules": [ordered(rule)]}, DIRECTORY))
+    read = policy_of(stored_form({"rules": [ordered(rule)]}, DIRECTORY)).rules[0]
+    return replace(read, ask=PLAIN) if read.ask is None and read.then == "ask" else read
 
 
 @settings(max_examples=60)
