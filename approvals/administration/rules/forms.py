@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -60,6 +61,13 @@ _BOXES = ("sources", "kinds", "priorities")
 #: Members of `ask` with one field of the same name.
 _FLAGS = ("with_requester", "veto", "typed_name", "fresh_sign_in", "working_hours")
 _CHOICES = ("reason", "priority", "key_fields")
+_GROUPS = {
+    "match": (*_LINES, *_BOXES),
+    "condition": ("when",),
+    "who": ("veto", "with_requester"),
+    "deadline": ("after", "unit", "at_deadline"),
+    "ask": ("typed_name", "fresh_sign_in", "channels", *_CHOICES),
+}
 
 
 def _choice(label: Any, choices: Mapping[Any, Any], none: Any) -> forms.ChoiceField:
@@ -69,6 +77,17 @@ def _choice(label: Any, choices: Mapping[Any, Any], none: Any) -> forms.ChoiceFi
 
 def _flag(label: Any) -> forms.BooleanField:
     return forms.BooleanField(label=label, required=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldGroup:
+    """Fields that stand together, folded while they are empty and right."""
+
+    fields: Sequence[forms.BoundField]
+
+    @property
+    def is_open(self) -> bool:
+        return any(field.value() or field.errors for field in self.fields)
 
 
 class PolicyRuleForm(DataForm):
@@ -195,29 +214,12 @@ class PolicyRuleForm(DataForm):
         return ""
 
     @property
-    def more_fields(self) -> list[forms.BoundField]:
-        """The rarer fields of the match."""
-        return [self[name] for name in (*_LINES, *_BOXES, "when")]
-
-    @property
-    def more(self) -> bool:
-        """Whether one of the rarer fields of the match is filled in or wrong."""
-        return any(field.value() or field.errors for field in self.more_fields)
-
-    @property
-    def who_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in (*_FLAGS[:-1], "reason")]
-
-    @property
-    def deadline_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("after", "unit", "at_deadline")]
-
-    @property
-    def notice_fields(self) -> list[forms.BoundField]:
-        return [
-            self[name]
-            for name in ("working_hours", "channels", "priority", "key_fields")
-        ]
+    def groups(self) -> dict[str, FieldGroup]:
+        """The fields that stand together in the form, by the names of their groups."""
+        return {
+            name: FieldGroup([self[each] for each in names])
+            for name, names in _GROUPS.items()
+        }
 
     @property
     def _asks(self) -> bool:

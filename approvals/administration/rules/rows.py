@@ -304,7 +304,7 @@ class SeatRow(PeopleRow):
     votes = WholeNumberField(
         label=gettext_lazy("How many"), required=False, min_value=1, max_value=50
     )
-    field_order = ("join", "votes", "groups", "people")
+    field_order = ("join", "votes", "people", "groups")
 
     def group(self) -> dict[str, Any]:
         votes = self.cleaned_data["votes"] or 1
@@ -330,7 +330,7 @@ class FollowUpRow(PeopleRow):
         required=False,
         choices=list(UNITS.items()),
     )
-    field_order = ("after", "unit", "groups", "people")
+    field_order = ("after", "unit", "people", "groups")
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
