@@ -13,7 +13,6 @@ from django.shortcuts import render
 from approvals.administration.forms import REFUSED
 from approvals.administration.rules.forms import PREFIX, PolicyRuleForm, data_of
 from approvals.administration.rules.queries import (
-    WORRIES,
     PolicyDraft,
     draft_of,
     rows_of_document,
@@ -183,17 +182,9 @@ def _live(request: SignedIn, edited: Draft, data: Any) -> dict[str, Any]:
     done = replay(
         candidate.policy, request.standing, days=DAYS, most=TRIED, figure=figure
     )
-    worries = [
-        (
-            WORRIES[worry],
-            [case for case in cases if row.rule.name in case.rules][:CASES],
-        )
-        for worry, cases in done.cases.items()
-    ]
     return {
         "row": row,
         "done": done,
         "count": done.rules[row.rule.name],
-        "worries": [worry for worry in worries if worry[1]],
         "cases": done.listed[:CASES],
     }

@@ -237,6 +237,9 @@ class PolicyRuleForm(DataForm):
     def _steps(self) -> list[FollowUpRow]:
         return sorted(self._filled("steps"), key=lambda row: row.seconds)
 
+    def _escalation(self) -> list[FollowUpRow]:
+        return [row for row in self._steps() if row.named()]
+
     def _joins_are_plain(self) -> bool:
         """Refuse a stage that joins groups both by *and* and by *or*."""
         joins: set[str] = set()
@@ -273,7 +276,6 @@ class PolicyRuleForm(DataForm):
 
     def _ask(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
-        steps = self._steps()
         deadline = {
             "after": (cleaned["after"] or 0) * cleaned["unit"],
             "then": cleaned["at_deadline"],
@@ -283,9 +285,9 @@ class PolicyRuleForm(DataForm):
             **{name: cleaned[name] for name in (*_FLAGS, *_CHOICES)},
             "channels": sorted(cleaned["channels"]),
             "deadline": deadline if cleaned["after"] else {},
-            "reminders": [row.seconds for row in steps if not row.named()],
+            "reminders": [row.seconds for row in self._steps() if not row.named()],
             "escalation": [
-                {"after": row.seconds} | row.named() for row in steps if row.named()
+                {"after": row.seconds} | row.named() for row in self._escalation()
             ],
         }
         return _without_empty(ask)
@@ -303,29 +305,28 @@ class PolicyRuleForm(DataForm):
 
     def _field_at(self, path: Sequence[str]) -> tuple[forms.Form, str | None]:
         """Return the field that shows a member of the rule."""
-        match path:
-            case ["match", "input", number, *rest]:
-                name = "pointer" if rest == ["pointer"] else "value"
-                return self._filled("values")[int(number)], name
-            case ["match", "tools", number]:
-                return self._filled("tools")[int(number)], "name"
-            case ["ask", "stages", stage, "groups", group, *rest]:
-                earlier = [len(each["groups"]) for each in self._stages()[: int(stage)]]
-                row = self._filled("seats")[sum(earlier) + int(group)]
-                return row, _names_field(rest)
-            case ["ask", "escalation", number, *rest]:
-                steps = [row for row in self._steps() if row.named()]
-                return steps[int(number)], _names_field(rest)
-            case ["ask", "deadline", *_rest]:
-                return self, "after"
+        for length in range(len(path), 1, -1):
+            row = self._rows_by_path.get(".".join(path[:length]))
+            if row is not None:
+                rest = path[length:]
+                return row, next(
+                    (name for name in rest if name in row.fields), row.filled[0]
+                )
         return self, next((name for name in path if name in self.fields), None)
 
-
-def _names_field(rest: Sequence[str]) -> str:
-    match rest:
-        case ["votes" | "after" | "people" as name, *_more]:
-            return name
-    return "people"
+    @property
+    def _rows_by_path(self) -> dict[str, Row]:
+        """The rows of the valid form by the members of the rule that they hold."""
+        rows = {f"match.tools.{n}": row for n, row in enumerate(self._filled("tools"))}
+        rows |= {
+            f"match.input.{n}": row for n, row in enumerate(self._filled("values"))
+        }
+        rows |= {f"ask.escalation.{n}": row for n, row in enumerate(self._escalation())}
+        seats = iter(self._filled("seats"))
+        for number, stage in enumerate(self._stages()):
+            for place, _group in enumerate(stage["groups"]):
+                rows[f"ask.stages.{number}.groups.{place}"] = next(seats)
+        return rows
 
 
 def _without_empty(members: Mapping[str, Any]) -> dict[str, Any]:

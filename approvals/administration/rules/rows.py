@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy
 from approvals.administration.forms import combobox
 from approvals.administration.people.queries import teams
 from approvals.administration.rules.texts import (
+    LinesField,
     TextField,
     in_lines,
-    lines_in,
     number_in,
     pointer_in,
     shown_pointer,
@@ -115,7 +115,7 @@ class DataForm(forms.Form):
 
 
 class Row(DataForm):
-    """A row; if its `filled` fields are empty, it is left out."""
+    """A row; if its `filled` fields are empty, it is left out. The first of them shows faults of the whole row."""
 
     use_required_attribute = False
     filled: Sequence[str] = ()
@@ -125,11 +125,6 @@ class Row(DataForm):
         return any(self.cleaned_data.get(name) for name in self.filled) or bool(
             self.errors
         )
-
-    def need(self, name: str, message: str) -> None:
-        """Refuse a row in which this field is empty."""
-        if not self.cleaned_data.get(name) and name not in self.errors:
-            self.add_error(name, message)
 
 
 class ToolRow(Row):
@@ -147,7 +142,7 @@ class ToolRow(Row):
 class ValueRow(Row):
     """A condition on a value of the input."""
 
-    filled = ("pointer", "value", "most")
+    filled = ("value", "pointer")
     pointer = TextField(
         label=gettext_lazy("Field"),
         widget=forms.TextInput(
@@ -155,103 +150,87 @@ class ValueRow(Row):
         ),
     )
     test = forms.ChoiceField(label=gettext_lazy("Test"), required=False, choices=_tests)
-    value = TextField(
-        label=gettext_lazy("Value"),
-        widget=forms.Textarea(
-            attrs={"rows": 1, "spellcheck": "false", "autocapitalize": "none"}
-        ),
-    )
-    most = TextField(label=gettext_lazy("and"))
+    value = LinesField(label=gettext_lazy("Value"), read=str, rows=1)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        if not any(cleaned.get(name) for name in self.filled) or self.errors:
+        if not self.is_filled or self.errors:
             return cleaned
-        self.need(
-            "pointer",
-            _("Enter the name of a field, such as amount or customer.country."),
-        )
-        test = cleaned["test"].partition(".")[2]
-        if test != "any":
-            self.need("value", _("Enter a value."))
-        if test == "between":
-            self.need("most", _("Enter a value."))
-        if self.errors:
+        if not cleaned["pointer"]:
+            self.add_error(
+                "pointer",
+                _("Enter the name of a field, such as amount or customer.country."),
+            )
             return cleaned
+        kind, _dot, test = cleaned["test"].partition(".")
+        typed = {"type": kind} if kind else {}
         try:
-            cleaned["condition"] = self._condition(cleaned)
+            tested = _tested(test, kind, cleaned["value"])
         except ValidationError as error:
             self.add_error("value", error)
+        else:
+            pointer = pointer_in(cleaned["pointer"])
+            cleaned["condition"] = {"pointer": pointer} | typed | tested
         return cleaned
-
-    def _condition(self, cleaned: Data) -> Data:
-        kind, _dot, test = cleaned["test"].partition(".")
-        text = cleaned["value"].strip()
-        typed = {"pointer": pointer_in(cleaned["pointer"])} | (
-            {"type": kind} if kind else {}
-        )
-        match test:
-            case "any":
-                return typed
-            case "members":
-                return typed | {MEMBERS: lines_in(text)}
-            case "at_least" | "at_most":
-                return typed | {test: number_in(text)}
-            case "between":
-                least = number_in(text)
-                most = number_in(cleaned["most"])
-                if least > most:
-                    raise ValidationError(
-                        _("The second number must not be less than the first.")
-                    )
-                return typed | {"at_least": least, "at_most": most}
-            case "like" | "starts_with":
-                return typed | {test: text_in(text)}
-        values = lines_in(text, value_in if kind in {"", ValueType.AMOUNT} else text_in)
-        return typed | (
-            {"equals": values[0]} if len(values) == 1 else {"one_of": values}
-        )
 
     @staticmethod
     def data(condition: Data) -> Data:
         kind = condition.get("type", "")
-        shown = shown_value if kind in {"", ValueType.AMOUNT} else shown_text
-        value = ""
-        match condition:
-            case {"members": names}:
-                test = MEMBERS
-                value = in_lines(names)
-            case {"equals": wanted}:
-                test = "is"
-                value = shown(wanted)
-            case {"one_of": values}:
-                test = "is"
-                value = in_lines(values, shown)
-            case {"at_least": least, "at_most": _most}:
-                test = "between"
-                value = shown_value(least)
-            case {"at_least": number}:
-                test = "at_least"
-                value = shown_value(number)
-            case {"at_most": number}:
-                test = "at_most"
-                value = shown_value(number)
-            case {"starts_with": text}:
-                test = "starts_with"
-                value = shown_text(text)
-            case {"like": text}:
-                test = "like"
-                value = shown_text(text)
-            case _:
+        values: list[Any] = []
+        match [name for name in condition if name not in {"pointer", "type"}]:
+            case []:
                 test = "any"
-        most = shown_value(condition["at_most"]) if test == "between" else ""
-        pointer = shown_pointer(condition["pointer"])
+            case [_least, _most]:
+                test = "between"
+                values = [condition["at_least"], condition["at_most"]]
+            case ["equals"]:
+                test = "is"
+                values = [condition["equals"]]
+            case ["one_of"]:
+                test = "is"
+                values = condition["one_of"]
+            case [test]:
+                values = condition[test] if test == MEMBERS else [condition[test]]
+            case _:
+                raise ValueError(condition)
+        shown = shown_text if _is_text(test, kind) else shown_value
         return {
-            "pointer": pointer,
+            "pointer": shown_pointer(condition["pointer"]),
             "test": f"{kind}.{test}",
-            "value": value,
-            "most": most,
+            "value": "" if test == "any" else in_lines(values, shown),
         }
+
+
+def _is_text(test: str, kind: str) -> bool:
+    """Return whether a test compares with texts, so that 50 is one too."""
+    is_untyped = kind in {"", ValueType.AMOUNT}
+    return not is_untyped or test in {"like", "starts_with", MEMBERS}
+
+
+def _tested(test: str, kind: str, lines: Sequence[str]) -> Data:
+    """Return the test of a condition with its typed values. Raise ValidationError."""
+    if test == "any":
+        return {}
+    read = number_in if test in _RANGES else value_in
+    values = [(text_in if _is_text(test, kind) else read)(line) for line in lines]
+    match test, values:
+        case _, []:
+            raise ValidationError(_("Enter a value."))
+        case "between", [least, most] if least <= most:
+            return {"at_least": least, "at_most": most}
+        case "between", _:
+            raise ValidationError(
+                _("Enter two numbers, one per line, the smaller one first.")
+            )
+        case ("members", _):
+            return {MEMBERS: values}
+        case (("at_least" | "at_most" | "like" | "starts_with"), [value]):
+            return {test: value}
+        case (("at_least" | "at_most" | "like" | "starts_with"), _):
+            raise ValidationError(_("Enter only one value."))
+        case _, [value]:
+            return {"equals": value}
+    return {"one_of": values}
 
 
 class PeopleRow(Row):
@@ -291,7 +270,7 @@ class PeopleRow(Row):
 class SeatRow(PeopleRow):
     """A group of voters, joined to the one before it."""
 
-    filled = ("votes", "groups", "people")
+    filled = ("people", "votes", "groups")
     join = forms.ChoiceField(
         label=gettext_lazy("Joined by"),
         required=False,
@@ -321,7 +300,7 @@ class SeatRow(PeopleRow):
 class FollowUpRow(PeopleRow):
     """A reminder or, with names, a step of escalation."""
 
-    filled = ("after", "groups", "people")
+    filled = ("people", "after", "groups")
     after = WholeNumberField(label=gettext_lazy("After"), required=False, min_value=1)
     unit = forms.TypedChoiceField(
         label=gettext_lazy("Unit"),
@@ -334,8 +313,8 @@ class FollowUpRow(PeopleRow):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        if cleaned.get("groups") or cleaned.get("people"):
-            self.need("after", _("Enter a number."))
+        if self.is_filled and not cleaned.get("after") and not self.errors:
+            self.add_error("after", _("Enter a number."))
         return cleaned
 
     @property

@@ -132,7 +132,8 @@ def test_rows_are_added_and_removed_and_keep_what_was_typed(client):
         ("rule-values-0-value", "ten", "“ten” is not a number. Enter one such as 100 or 2.5."),
         ("rule-values-0-value", "[", "“[” is not valid JSON. Put text in double quotes."),
         ("rule-values-0-pointer", "", "Enter the name of a field, such as amount or customer.country."),
-        ("rule-values-0-most", "1", "The second number must not be less than the first."),
+        ("rule-values-0-value", "20\r\n10", "Enter two numbers, one per line, the smaller one first."),
+        ("rule-values-0-test", "amount.at_most", "Enter only one value."),
         ("rule-tools-0-name", "x" * 300, "Must be text of 1 to 200 characters"),
         ("rule-seats-1-join", "or", "Join the groups of one stage by “and” or by “or”, not by both."),
         ("rule-seats-0-votes", "0", "Ensure this value is greater than or equal to 1."),
@@ -146,7 +147,7 @@ def test_rows_are_added_and_removed_and_keep_what_was_typed(client):
 def test_a_wrong_value_keeps_all_input_and_has_the_focus(client, field, value, sentence):
     valid = RULE | {
         "rule-then": "ask", "rule-values-0-pointer": "amount", "rule-values-0-test": "amount.between",
-        "rule-values-0-value": "10", "rule-values-0-most": "20", "rule-after": "2", "rule-at_deadline": "halt",
+        "rule-values-0-value": "10\r\n20", "rule-after": "2", "rule-at_deadline": "halt",
         **{f"rule-seats-{number}-votes": "1" for number in range(3)}, "rule-seats-1-join": "and",
         "rule-seats-2-join": "and", "rule-steps-0-after": "1", "rule-steps-0-people": "root",
     }  # fmt: skip
@@ -167,9 +168,8 @@ def test_the_rule_is_shown_in_words_with_what_it_would_have_done(client):
     text = words(page)
     assert "Allows calls of refund without asking. Only if: input.amount < 500" in text
     assert "Allowed 1 · denied 0 · asked about 0 Compared with 2 requests" in text
-    assert "Would have been allowed, but a person rejected it" in text
     live = page.content.decode().partition('id="rule-live"')[2].partition("</aside>")[0]
-    assert set(re.findall(r"/requests/([0-9a-f-]{36})/", live)) == {str(rejected.pk)}
+    assert re.findall(r"/requests/([0-9a-f-]{36})/", live) == [str(rejected.pk)]
     assert '<option value="amount">' in page.content.decode(), "a known field of the tool"
     assert "The sentence appears once the rule is complete." in words(post(client, {"rules": []}, "say"))
     assert large.status == "pending"

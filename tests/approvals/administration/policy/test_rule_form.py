@@ -132,7 +132,7 @@ def meaning(rule):
     return replace(read, ask=PLAIN) if read.ask is None and read.then == "ask" else read
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(RULES)
 def test_an_unchanged_form_keeps_the_rule_and_shows_all_of_it(rule):
     try:
