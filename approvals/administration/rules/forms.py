@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from approvals.administration.forms import several
 from approvals.administration.rules.rows import (
     ROWS,
-    UNITS,
     Data,
     DataForm,
     FollowUpRow,
@@ -23,7 +22,9 @@ from approvals.administration.rules.rows import (
     ToolRow,
     ValueRow,
     indexes,
+    seconds_in,
     time_data,
+    unit_field,
 )
 from approvals.administration.rules.texts import (
     LinesField,
@@ -135,13 +136,7 @@ class PolicyRuleForm(DataForm):
     fresh_sign_in = _flag(_("Approvers need a fresh log-in"))
     reason = _choice(_("A decision needs a message"), REASONS, _("As the tool says"))
     after = WholeNumberField(label=_("Deadline after"), required=False, min_value=1)
-    unit = forms.TypedChoiceField(
-        label=_("Unit"),
-        coerce=int,
-        empty_value=3600,
-        required=False,
-        choices=list(UNITS.items()),
-    )
+    unit = unit_field()
     at_deadline = _choice(_("At the deadline"), AT_DEADLINE, "—")
     working_hours = _flag(_("Count only working hours for these times"))
     channels = several(_("Notify only by"), list(CHANNELS.items()))
@@ -152,7 +147,7 @@ class PolicyRuleForm(DataForm):
         help_text=_("Fields of the input, such as amount, one per line."),
     )
 
-    def __init__(self, data: Data, *, checked: bool = True) -> None:
+    def __init__(self, data: Mapping[str, Any], *, checked: bool = True) -> None:
         super().__init__(data, checked=checked, prefix=PREFIX)
         self.rows: dict[str, list[Row]] = {
             kind: [
@@ -277,7 +272,7 @@ class PolicyRuleForm(DataForm):
     def _ask(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
         deadline = {
-            "after": (cleaned["after"] or 0) * cleaned["unit"],
+            "after": seconds_in(cleaned),
             "then": cleaned["at_deadline"],
         }
         ask = {
@@ -337,7 +332,7 @@ def _merged(
     before: Mapping[str, Any], shown: Mapping[str, Any], rule: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return `before` with the differences between `shown` and `rule`, in its own order and spelling."""
-    merged = {}
+    merged: dict[str, Any] = {}
     for name in dict.fromkeys([*before, *rule]):
         old = shown.get(name)
         new = rule.get(name)
@@ -356,18 +351,21 @@ def data_of(rule: Mapping[str, Any]) -> dict[str, Any]:
     ask = rule.get("ask", {})
     deadline = ask.get("deadline")
     seats = [
-        SeatRow.data(group, _join(stage, number, place))
+        SeatRow.data_for(group, _join(stage, number, place))
         for number, stage in enumerate(ask.get("stages", ()))
         for place, group in enumerate(stage["groups"])
     ]
-    steps = [(after, {}) for after in ask.get("reminders", ())]
+    steps: list[tuple[int, Data]] = [(after, {}) for after in ask.get("reminders", ())]
     steps += [(step["after"], step) for step in ask.get("escalation", ())]
     rows = {
-        "tools": [ToolRow.data(name) for name in match.get("tools", ())],
-        "values": [ValueRow.data(condition) for condition in match.get("input", ())],
+        "tools": [ToolRow.data_for(name) for name in match.get("tools", ())],
+        "values": [
+            ValueRow.data_for(condition) for condition in match.get("input", ())
+        ],
         "seats": seats,
         "steps": [
-            FollowUpRow.data(*step) for step in sorted(steps, key=lambda step: step[0])
+            FollowUpRow.data_for(*step)
+            for step in sorted(steps, key=lambda step: step[0])
         ],
     }
     data = {

@@ -31,7 +31,7 @@ from approvals.policy.value_types import ValueType
 from approvals.policy.words import TYPES
 from approvals.text.text import visible
 
-Data = Mapping[str, Any]
+Data = dict[str, Any]
 #: Seconds of each unit, and its name.
 UNITS = {
     3600: gettext_lazy("hours"),
@@ -106,7 +106,7 @@ def _groups() -> list[tuple[str, str]]:
 class DataForm(forms.Form):
     """A form of posted data, which it checks, or only shows while they are incomplete."""
 
-    def __init__(self, data: Data, *, checked: bool, prefix: str) -> None:
+    def __init__(self, data: Mapping[str, Any], *, checked: bool, prefix: str) -> None:
         super().__init__(data if checked else None, prefix=prefix)
         for name, field in {} if checked else self.fields.items():
             key = self.add_prefix(name)
@@ -135,7 +135,7 @@ class ToolRow(Row):
         return text_in(self.cleaned_data["name"])
 
     @staticmethod
-    def data(name: str) -> Data:
+    def data_for(name: str) -> Data:
         return {"name": shown_text(name)}
 
 
@@ -174,7 +174,7 @@ class ValueRow(Row):
         return cleaned
 
     @staticmethod
-    def data(condition: Data) -> Data:
+    def data_for(condition: Data) -> Data:
         kind = condition.get("type", "")
         values: list[Any] = []
         match [name for name in condition if name not in {"pointer", "type"}]:
@@ -290,11 +290,22 @@ class SeatRow(PeopleRow):
         return self.named() | ({"votes": votes} if votes > 1 else {})
 
     @staticmethod
-    def data(group: Data, join: str) -> Data:
+    def data_for(group: Data, join: str) -> Data:
         return PeopleRow.names_data(group) | {
             "join": join,
             "votes": str(group.get("votes", 1)),
         }
+
+
+def unit_field() -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label=gettext_lazy("Unit"), required=False, choices=list(UNITS.items())
+    )
+
+
+def seconds_in(cleaned: Data) -> int:
+    """Return the time in the fields `after` and `unit`; hours if nothing is chosen."""
+    return (cleaned["after"] or 0) * int(cleaned["unit"] or 3600)
 
 
 class FollowUpRow(PeopleRow):
@@ -302,13 +313,7 @@ class FollowUpRow(PeopleRow):
 
     filled = ("people", "after", "groups")
     after = WholeNumberField(label=gettext_lazy("After"), required=False, min_value=1)
-    unit = forms.TypedChoiceField(
-        label=gettext_lazy("Unit"),
-        coerce=int,
-        empty_value=3600,
-        required=False,
-        choices=list(UNITS.items()),
-    )
+    unit = unit_field()
     field_order = ("after", "unit", "people", "groups")
 
     def clean(self) -> dict[str, Any]:
@@ -319,10 +324,10 @@ class FollowUpRow(PeopleRow):
 
     @property
     def seconds(self) -> int:
-        return int(self.cleaned_data["after"] * self.cleaned_data["unit"])
+        return seconds_in(self.cleaned_data)
 
     @staticmethod
-    def data(after: int, named: Data) -> Data:
+    def data_for(after: int, named: Data) -> Data:
         return PeopleRow.names_data(named) | time_data(after)
 
 
