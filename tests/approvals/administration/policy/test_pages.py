@@ -172,7 +172,7 @@ def test_the_rule_is_shown_in_words_with_what_it_would_have_done(client):
     assert re.findall(r"/requests/([0-9a-f-]{36})/", live) == [str(rejected.pk)]
     assert '<option value="amount">' in page.content.decode(), "a known field of the tool"
     assert "The sentence appears once the rule is complete." in words(post(client, {"rules": []}, "say"))
-    assert large.status == "pending"
+    assert f"{large.pk}" in post(client, {"rules": []}, "new").content.decode(), "a pending one"
 
 
 def test_rules_are_moved_and_removed(client):
