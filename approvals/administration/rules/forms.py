@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -62,13 +61,6 @@ _BOXES = ("sources", "kinds", "priorities")
 #: Members of `ask` with one field of the same name.
 _FLAGS = ("with_requester", "veto", "typed_name", "fresh_sign_in", "working_hours")
 _CHOICES = ("reason", "priority", "key_fields")
-_GROUPS = {
-    "match": (*_LINES, *_BOXES),
-    "condition": ("when",),
-    "who": ("veto", "with_requester"),
-    "deadline": ("after", "unit", "at_deadline"),
-    "ask": ("typed_name", "fresh_sign_in", "channels", *_CHOICES),
-}
 
 
 def _choice(label: Any, choices: Mapping[Any, Any], none: Any) -> forms.ChoiceField:
@@ -78,17 +70,6 @@ def _choice(label: Any, choices: Mapping[Any, Any], none: Any) -> forms.ChoiceFi
 
 def _flag(label: Any) -> forms.BooleanField:
     return forms.BooleanField(label=label, required=False)
-
-
-@dataclass(frozen=True, slots=True)
-class FieldGroup:
-    """Fields that stand together, folded while they are empty and right."""
-
-    fields: Sequence[forms.BoundField]
-
-    @property
-    def is_open(self) -> bool:
-        return any(field.value() or field.errors for field in self.fields)
 
 
 class PolicyRuleForm(DataForm):
@@ -207,14 +188,6 @@ class PolicyRuleForm(DataForm):
                 label = form.fields[name].label if name in form.fields else ""
                 return " · ".join(filter(None, [str(label), str(errors[0])]))
         return ""
-
-    @property
-    def groups(self) -> dict[str, FieldGroup]:
-        """The fields that stand together in the form, by the names of their groups."""
-        return {
-            name: FieldGroup([self[each] for each in names])
-            for name, names in _GROUPS.items()
-        }
 
     @property
     def _asks(self) -> bool:
