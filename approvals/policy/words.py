@@ -44,14 +44,14 @@ _KINDS = {
     Kind.FORM: gettext_lazy("forms"),
     Kind.RECOVERY: gettext_lazy("unknown outcomes"),
 }
-_CHANNELS = {
+CHANNELS = {
     "mail": gettext_lazy("mail"),
     "slack": "Slack",
     "push": gettext_lazy("push message"),
 }
 
 
-_TYPES = {
+TYPES = {
     ValueType.ADDRESS: gettext_lazy("one email address"),
     ValueType.ADDRESSES: gettext_lazy("a list of email addresses"),
     ValueType.AMOUNT: gettext_lazy("a number of at least 0"),
@@ -206,10 +206,10 @@ def _tested(test: Any) -> tuple[str, dict[str, str]]:
         case Like(glob=glob):
             return _("%(name)s is like %(value)s"), {"value": _value(glob.text)}
         case Typed(kind=kind, test=None):
-            return _("%(name)s is %(type)s"), {"type": str(_TYPES[kind])}
+            return _("%(name)s is %(type)s"), {"type": str(TYPES[kind])}
         case Typed(kind=kind, test=inner):
             text, compared = _tested(inner)
-            return f"{text} (%(type)s)", compared | {"type": str(_TYPES[kind])}
+            return f"{text} (%(type)s)", compared | {"type": str(TYPES[kind])}
         case Members(names=names):
             return _("%(name)s has no members but %(value)s"), {
                 "value": _all_of(_first([_value(name) for name in names]))
@@ -306,7 +306,7 @@ def _showing(asking: Asking) -> Iterator[str]:
         priority = {"priority": Priority(asking.priority).label}
         yield _("Raises the priority to %(priority)s, if it is lower.") % priority
     if channels:
-        named = _all_of([str(_CHANNELS[channel]) for channel in channels])
+        named = _all_of([str(CHANNELS[channel]) for channel in channels])
         yield _("Notifies people only by %(channels)s.") % {"channels": named}
     if asking.key_fields:
         paths = [".".join(pointer_parts(pointer)) for pointer in asking.key_fields]

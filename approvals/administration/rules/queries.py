@@ -6,13 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from approvals.models import PolicyVersion
 from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
 from approvals.policy.policy_text import line_of, place_of, read_text
 from approvals.policy.rules import NO_POLICY, Policy, Rule
 from approvals.policy.words import otherwise_in_words, rule_in_words
 from approvals.queries.policy.rules.policy_versions import directory_of, names_of
+from approvals.queries.policy.rules.replay import Worry
 from approvals.text.translation import translated
+
+#: Why someone should look at the cases of a replay.
+WORRIES = {
+    Worry.ALLOWED_REJECTED: _("Would have been allowed, but a person rejected it"),
+    Worry.ALLOWED_CHANGED: _(
+        "Would have been allowed as it was asked, but a person changed it"
+    ),
+    Worry.ALLOWED_REFUSED_BY_KEY: _(
+        "Would have been allowed as it was asked, but a program rejected or changed it with an API key"
+    ),
+    Worry.DENIED_APPROVED: _("Would have been denied, but was approved"),
+    Worry.ASKED_AGAIN: _("Would have been asked, but was decided without a person"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +45,12 @@ class Fault:
     line: int
     path: str
     message: str
+
+    @property
+    def rule(self) -> str:
+        """The place of the rule that it is in; empty outside of the rules."""
+        path = self.path.split(".")
+        return path[1] if path[0] == "rules" and len(path) > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

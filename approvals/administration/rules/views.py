@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,8 +17,9 @@ from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.forms import REFUSED
 from approvals.administration.guards import administrators_only
-from approvals.administration.rules.forms import PolicyRuleForm
+from approvals.administration.rules.builder import STEPS, build, rules_in
 from approvals.administration.rules.queries import (
+    WORRIES,
     PolicyDraft,
     RuleRow,
     draft_of,
@@ -104,8 +104,15 @@ def change(request: SignedIn) -> HttpResponse:
                 policy_versions.EMPTY if base is None else base.document
             )
         )
-        return _page(
-            request, draft_of(text), {"based_on": "" if live is None else live.number}
+        draft = draft_of(text)
+        carried = {"based_on": "" if live is None else live.number}
+        built = (
+            build(request, draft, ("new", ""), carried)
+            if "add" in request.GET
+            else draft
+        )
+        return (
+            built if isinstance(built, HttpResponse) else _page(request, built, carried)
         )
     draft = draft_of(request.POST.get("document", ""))
     step = request.POST.get("step", "")
@@ -113,16 +120,14 @@ def change(request: SignedIn) -> HttpResponse:
         "based_on": request.POST.get("based_on", ""),
         "reason": request.POST.get("reason", ""),
     }
-    action, _separator, number = step.partition(":")
-    place = int(number) if number.isdecimal() and len(number) < 4 else None
-    if draft.document is not None and action in {
-        "edit",
-        "store",
-        "remove",
-        "up",
-        "down",
-    }:
-        draft = _edited(request, draft, action, place, context)
+    action, _separator, detail = step.partition(":")
+    if action in STEPS:
+        built = build(request, draft, (action, detail), context)
+        if isinstance(built, HttpResponse):
+            return built
+        draft = built
+    elif action in {"remove", "up", "down"}:
+        draft = _moved(draft, action, detail)
     elif action in SWITCHES and draft.document is not None:
         rest = {name: value for name, value in draft.document.items() if name != action}
         draft = draft_of(
@@ -136,7 +141,7 @@ def change(request: SignedIn) -> HttpResponse:
                 return applied
         context |= {
             "previewed": previewed,
-            "replay": _replayed(request, draft, number if action == "cases" else ""),
+            "replay": _replayed(request, draft, detail if action == "cases" else ""),
         }
     return _page(request, draft, context)
 
@@ -235,63 +240,27 @@ def _page(
         "mixing": _mixing(draft),
         "switches": _switches(draft.document),
         "otherwise": otherwise_of(draft.stored),
-        "form": PolicyRuleForm(),
-        "place": "",
         "days": _days(request),
         "waits": _waits(request, draft),
     }
     context = defaults | context
-    refused = draft.faults or context["form"].errors or context.get("refusal")
+    refused = draft.faults or context.get("refusal")
     status = REFUSED if request.method == "POST" and refused else 200
     return render(
         request, "approvals/administration/rules/change.html", context, status=status
     )
 
 
-def _edited(
-    request: SignedIn,
-    draft: PolicyDraft,
-    action: str,
-    place: int | None,
-    context: dict[str, Any],
-) -> PolicyDraft:
-    """Return the draft after a form button was applied; add the form of the rule being edited to `context`."""
-    assert draft.document is not None
-    document: dict[str, Any] = json.loads(json.dumps(draft.document))
-    rules = document.get("rules")
-    if (
-        not isinstance(rules, list)
-        or not all(isinstance(rule, dict) for rule in rules)
-        or len(rules) > MAX_RULES
-    ):
+def _moved(draft: PolicyDraft, action: str, detail: str) -> PolicyDraft:
+    """Return the draft with a rule moved or removed."""
+    rules = rules_in(draft)
+    place = int(detail) if detail.isdecimal() and len(detail) < 4 else -1
+    if draft.document is None or rules is None or not 0 <= place < len(rules):
         return draft
-    known = place is not None and 0 <= place < len(rules)
-    if action == "store":
-        form = PolicyRuleForm(request.POST)
-        if not form.is_valid():
-            context |= {"form": form, "place": place if known else ""}
-            return draft
-        if not known or place is None:
-            rules.append(form.rule({}))
-        else:
-            try:
-                rules[place] = form.rule(rules[place])
-            except (AttributeError, KeyError, TypeError):
-                # As below.
-                context |= {"form": form, "place": place}
-                return draft
-    elif known and place is not None:
-        if action == "edit":
-            try:
-                context |= {"form": PolicyRuleForm.of(rules[place]), "place": place}
-            except (AttributeError, KeyError, TypeError):
-                # A rule of another shape; its faults are shown.
-                return draft
-            return draft
-        rule = rules.pop(place)
-        if action in {"up", "down"}:
-            rules.insert(max(0, place - 1) if action == "up" else place + 1, rule)
-    return draft_of(write_text(document))
+    others = [*rules[:place], *rules[place + 1 :]]
+    if action != "remove":
+        others.insert(max(0, place - 1) if action == "up" else place + 1, rules[place])
+    return draft_of(write_text({**draft.document, "rules": others}))
 
 
 def _apply(
@@ -337,24 +306,13 @@ def _replayed(request: SignedIn, draft: PolicyDraft, figure: str) -> dict[str, A
     """Return the replay of a draft for the page, with the cases behind the selected figure."""
     assert draft.policy is not None
     done = replay(draft.policy, request.standing, days=_days(request), figure=figure)
-    labels = {
-        Worry.ALLOWED_REJECTED: _("Would have been allowed, but a person rejected it"),
-        Worry.ALLOWED_CHANGED: _(
-            "Would have been allowed as it was asked, but a person changed it"
-        ),
-        Worry.ALLOWED_REFUSED_BY_KEY: _(
-            "Would have been allowed as it was asked, but a program rejected or changed it with an API key"
-        ),
-        Worry.DENIED_APPROVED: _("Would have been denied, but was approved"),
-        Worry.ASKED_AGAIN: _("Would have been asked, but was decided without a person"),
-    }
     counts = [
         count for name, count in done.rules.items() if name is not None or count.total
     ]
     return {
         "done": done,
         "worries": [
-            (labels[worry], done.worries[worry], done.cases[worry])
+            (WORRIES[worry], done.worries[worry], done.cases[worry])
             for worry in Worry
             if done.worries[worry]
         ],
