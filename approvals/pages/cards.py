@@ -58,8 +58,8 @@ class About:
     def quotes_title(self) -> bool:
         """Whether to quote the title: it is the agent's, and says more than the heading."""
         request = self.request
-        return request.kind != Kind.RECOVERY and not (
-            request.kind == Kind.APPROVAL and is_made(request.title, request.tool_name)
+        return request.kind == Kind.APPROVAL and not is_made(
+            request.title, request.tool_name
         )
 
     @property
@@ -271,7 +271,7 @@ def refused_card(
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
-        unread=isinstance(refusal, UnreadParts),
+        unread=refusal.parts if isinstance(refusal, UnreadParts) else 0,
         log_in_again=isinstance(refusal, SignInAgain),
     )
 
