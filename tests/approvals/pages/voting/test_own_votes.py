@@ -79,8 +79,8 @@ def test_several_stages_say_how_far_they_are_once(people):
     page = parse(browser(people[0]).get(request.get_absolute_url()).text)
     (votes,) = page.find("section", class_="votes")
     assert [(stage.words, stage.attributes.get("aria-current")) for stage in votes.find("span", class_="stage")] == [
-        ("1. finance – missing", "step"),
-        ("2. security – missing", None),
+        ("1. finance \u2013 missing", "step"),
+        ("2. security \u2013 missing", None),
     ]
     assert votes.find("p", class_="votes-progress")[0].words.startswith("Stage 1 of 2: 0 of 1, finance missing")
 

@@ -40,7 +40,7 @@ def test_the_first_vote_leaves_the_card_waiting_and_the_second_ends_it(payment, 
     assert press(first, form, "Approve", comment="Paid before.").status_code == 302
     page = first.get(payment.get_absolute_url()).text
     assert words_of(page, "p", "votes-progress") == ["1 of 2, security missing"]
-    assert words_of(page, "span", "stage") == ["finance ✓ approved by bob Paid before. security – missing"]
+    assert words_of(page, "span", "stage") == ["finance ✓ approved by bob Paid before. security \u2013 missing"]
     assert "bob approved" in words_of(page, "ul", "votes-cast")[0]
     second = browser(people[1])
     (form, *_) = forms(second.get(payment.get_absolute_url()).text, "decide/")
