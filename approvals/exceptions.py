@@ -200,10 +200,14 @@ class Expired(Refusal):
 
 
 class UnreadParts(Refusal):
-    """Folded parts of the input were never opened; approving again accepts that."""
+    """So many parts of the input were never in view; approving again accepts that."""
 
     code = "unread"
     status = 422
+
+    def __init__(self, words: str, parts: int) -> None:
+        super().__init__(words)
+        self.parts = parts
 
 
 class Changed(Refusal):

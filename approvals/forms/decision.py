@@ -63,11 +63,14 @@ def sent_decision(
         if verdict == Verdict.RESPOND
         else ABSENT
     )
-    comment = normalize_newlines(data.get("comment", ""))
+    comment = data.get("comment", "")
+    if verdict == Verdict.REJECT and request.kind == Kind.QUESTION:
+        # The one text field of a question is also for the reason to decline it.
+        comment = comment or data.get("text", "")
     alone = data.get("break_glass") == "yes"
     return Answer(
         verdict,
-        comment,
+        normalize_newlines(comment),
         edited,
         answer,
         unseen=amount_of(left) if left else None,

@@ -49,10 +49,8 @@ def check_read(
     )
     left = unseen_parts(request, verdict, data) if approves else []
     if left and data.get("unread") != ACCEPTED:
-        message = _(
-            "You have not seen all of it: %(what)s. Look at the rest, or press again to approve it unseen."
-        )
-        raise UnreadParts(message % {"what": how_much(left)})
+        message = _("You haven't seen %(what)s yet.") % {"what": how_much(left)}
+        raise UnreadParts(message, len(left))
     return left
 
 
@@ -79,12 +77,12 @@ def how_much(left: Sequence[HeldPart]) -> str:
     values, characters, files = _totals(left)
     amounts = []
     if values:
-        words = ngettext("%(count)s value", "%(count)s values", values)
+        words = ngettext("one value", "%(count)s values", values)
         amounts.append(words % {"count": grouped(values)})
     if characters:
-        words = ngettext("%(count)s character", "%(count)s characters", characters)
+        words = ngettext("one character", "%(count)s characters", characters)
         amounts.append(words % {"count": grouped(characters)})
     if files:
-        words = ngettext("%(count)s file", "%(count)s files", files)
+        words = ngettext("one file", "%(count)s files", files)
         amounts.append(words % {"count": grouped(files)})
     return _(" and ").join(amounts)

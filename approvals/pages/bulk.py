@@ -135,7 +135,8 @@ def _check_read(unseen: Mapping[UUID, Sequence[HeldPart]]) -> None:
         len(left),
     )
     what = how_much([part for parts in left for part in parts])
-    raise UnreadParts(message % {"what": what, "count": grouped(len(left))})
+    words = message % {"what": what, "count": grouped(len(left))}
+    raise UnreadParts(words, len(left))
 
 
 def review(

@@ -23,7 +23,7 @@ from approvals.forms.unseen_parts import ACCEPTED
 from approvals.pages.grants.panel import Granting
 from approvals.queries.policy.grants.grant_case import bar_of_waiting
 from approvals.shown.requests import ShownRequest
-from approvals.states import Kind, Priority, Verdict, verdict_from
+from approvals.states import ASKS, Kind, Priority, Verdict, verdict_from
 from approvals.text.differences import Change
 from approvals.text.tables import pretty
 
@@ -48,8 +48,8 @@ class Answering:
     typed: QueryDict = field(default_factory=QueryDict)
     review: Review | None = None
     granting: Granting | None = None
-    #: Whether the person was warned about unseen parts, which are then open; the next press approves.
-    unread: bool = False
+    #: How many unseen parts the person was warned about; they are then open, and the next press approves.
+    unread: int = 0
     #: Whether the person has to log in again to decide it.
     log_in_again: bool = False
 
@@ -70,7 +70,7 @@ class Answering:
 
     @property
     def accepts_unread(self) -> bool:
-        return self.unread or self.typed.get("unread") == ACCEPTED
+        return bool(self.unread) or self.typed.get("unread") == ACCEPTED
 
     @property
     def by_key(self) -> bool:
@@ -84,7 +84,7 @@ class Answering:
     def warns_in_bar(self) -> bool:
         """Whether the button bar lists the unseen parts, so that they can be viewed beside it."""
         return (
-            self.unread
+            self.unread > 0
             and self.typed.get("verdict") == Verdict.APPROVE
             and self.review is None
             and self.granting is None
@@ -118,10 +118,14 @@ class Answering:
         )
 
     @property
+    def takes_answer(self) -> bool:
+        """Whether the person may answer; the form for it is placed above the surroundings of the request."""
+        return self._is_open and self.request.kind in ASKS
+
+    @property
     def takes_fields(self) -> bool:
-        """Whether the person answers in fields, which are placed above the surroundings of the request."""
-        as_json = self.request.kind == Kind.QUESTION and self.wants_json
-        return self._is_open and (as_json or answer_form(self.request) is not None)
+        """Whether an answer consists of fields or JSON, instead of options or a text."""
+        return self.wants_json or answer_form(self.request) is not None
 
     @property
     def _is_open(self) -> bool:
@@ -190,8 +194,7 @@ class Answering:
     @property
     def takes_text(self) -> bool:
         """Whether a question accepts an answer in the person's own words."""
-        fields = self.wants_json or answer_form(self.request) is not None
-        return not fields and (self.request.allow_text or not self.request.options)
+        return self.request.allow_text or not self.request.options
 
     @property
     def chosen(self) -> list[str]:

@@ -66,7 +66,7 @@ class About:
         """Whether to quote the title: it is the agent's, and says more than the heading."""
         request = self.request
         if request.kind != Kind.APPROVAL:
-            return request.kind != Kind.RECOVERY
+            return False
         arguments = request.input if isinstance(request.input, dict) else {}
         made = title_of_call(
             request.tool_name, arguments, directory_in(request.context)
@@ -282,7 +282,7 @@ def refused_card(
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
-        unread=isinstance(refusal, UnreadParts),
+        unread=refusal.parts if isinstance(refusal, UnreadParts) else 0,
         log_in_again=isinstance(refusal, SignInAgain),
     )
 

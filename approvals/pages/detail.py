@@ -74,8 +74,9 @@ class Detail:
     key_values: Sequence[tuple[str, str]]
     precedents: PastOutcomes | None
     earlier: Sequence[Past]
-    #: The id and label of each tab.
+    #: The id and label of each tab, and the id of the one that is open at first.
     tabs: Sequence[tuple[str, str]]
+    opened: str
     offers: Sequence[str]
     #: Programs' advice with its text, in which likely keys are masked.
     advice: Sequence[tuple[Advice, str]]
@@ -96,8 +97,11 @@ def detail_of(
     shown_first = key_fields_under(rules, settings)
     decides = card.may_close and request.kind == Kind.APPROVAL
     precedents = precedents_of(viewer, request)
-    # Earlier requests of the tool are not read with their schemas.
     asks = card.about.asks
+    # Where there are buttons to approve it, the advice is beside them.
+    advised = bool(request.advised) and (asks or not card.may_close)
+    tabs = _tabs(shown, precedents, advised=advised)
+    # Earlier requests of the tool are not read with their schemas.
     schema = None if asks else request.response_schema
     return Detail(
         key_values=key_values(shown.input, shown_first, request.tool_name, schema)
@@ -121,7 +125,9 @@ def detail_of(
         ]
         if precedents
         else (),
-        tabs=_tabs(shown, request.advised, precedents),
+        tabs=tabs,
+        # The notes stay closed until someone opens them.
+        opened=tabs[0][0] if tabs[0][0] != "notes" else "",
         offers=_offers(user, request.tool_name, settings) if decides else (),
         advice=[(advice, mask_text(advice.text)) for advice in advice_on(request)],
         reason_required=decides and _needs_reason(request, settings),
@@ -152,7 +158,7 @@ def _past(
 
 
 def _tabs(
-    request: ShownRequest, advised: int | None, precedents: Precedents | None
+    request: ShownRequest, precedents: Precedents | None, *, advised: bool
 ) -> list[tuple[str, str]]:
     """Return the tabs of a request, most helpful first."""
     earlier = _("Earlier decisions") if request.pending else _("Other decisions")

@@ -69,14 +69,14 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The counted votes on a request. `filled` has the approvals of each group of each stage, without surplus ones.
+    """The counted votes on a request. `places` has the approving seats of each group of each stage, without surplus ones.
 
     `current` is the stage that takes votes, None once all are met; `counted` maps each seat to its vote.
     """
 
     standing: Status
     current: int | None
-    filled: tuple[tuple[int, ...], ...]
+    places: tuple[tuple[Set[int], ...], ...]
     counted: dict[int, Cast]
 
     @property
@@ -104,7 +104,7 @@ def count(
     if rejecting and (
         terms.veto or not _can_be_met(terms, tally, rejecting, electorate)
     ):
-        return Tally(Status.REJECTED, tally.current, tally.filled, tally.counted)
+        return Tally(Status.REJECTED, tally.current, tally.places, tally.counted)
     return tally
 
 
@@ -122,7 +122,7 @@ def progress(
             and (held is None or held.absent is not None)
         ):
             counted[vote.seat] = vote
-    filled = []
+    places: list[tuple[Set[int], ...]] = []
     current = None
     for number, (stage, groups) in enumerate(
         zip(terms.stages, electorate.stages, strict=True)
@@ -132,12 +132,11 @@ def progress(
             for seat, vote in counted.items()
             if vote.approves and vote.stage == number
         ]
-        places = fill(stage, groups, approving)
-        filled.append(tuple(map(len, places)))
-        if current is None and not is_met(stage, filled[-1]):
+        places.append(tuple(fill(stage, groups, approving)))
+        if current is None and not is_met(stage, [len(seats) for seats in places[-1]]):
             current = number
     standing = Status.PENDING if current is not None else Status.APPROVED
-    return Tally(standing, current, tuple(filled), counted)
+    return Tally(standing, current, tuple(places), counted)
 
 
 def seat_for(

@@ -232,10 +232,9 @@ def short_moment(when: datetime) -> SafeString:
 @register.simple_tag
 def deadline_clock(when: datetime) -> str:
     """Return a deadline in the format of `static/pausepoint/countdown.js`, so that nothing moves when it takes over."""
-    left = int((when - timezone.now()).total_seconds())
-    return clock_time(when) + (
-        f" · {max(left, 0) // 60}:{max(left, 0) % 60:02}" if left < 3600 else ""
-    )
+    left = max(int((when - timezone.now()).total_seconds()), 0)
+    words = _("at %(clock)s") if left >= 300 else _("at %(clock)s, %(left)s left")
+    return words % {"clock": clock_time(when), "left": f"{left // 60}:{left % 60:02}"}
 
 
 @register.simple_tag

@@ -100,8 +100,9 @@ class RowOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowVotes:
-    """How far the votes are, and the verdict of the person's own; empty where there are none."""
+    """How far the votes are, briefly and in words, and the verdict of the person's own; empty where there are none."""
 
+    count: str
     progress: str
     own: str
 
@@ -199,10 +200,7 @@ class InboxRow:
             pick=self.pick if self.pickable else "",
             about=self._about(),
             outcome=None if request.pending else self._outcome(),
-            votes=RowVotes(
-                progress="" if self.ballot is None else self.ballot.words,
-                own="" if self.voted is None else self.voted.vote.verdict,
-            ),
+            votes=self._votes(),
             people=self._people(),
             alike=[other.shown for other in self.alike],
             picks=self.picks,
@@ -240,6 +238,14 @@ class InboxRow:
             comment=visible(self.decision.comment[:CHARACTERS])
             if self.decision
             else "",
+        )
+
+    def _votes(self) -> RowVotes:
+        current = None if self.ballot is None else self.ballot.current
+        return RowVotes(
+            count="" if current is None else current.count,
+            progress="" if self.ballot is None else self.ballot.words,
+            own="" if self.voted is None else self.voted.vote.verdict,
         )
 
     def _people(self) -> RowPeople:

@@ -1,4 +1,4 @@
-// The time until a deadline: counted down in the last hour, and announced three times, not every second.
+// The time until a deadline: counted down in the last five minutes, and announced three times, not every second.
 (() => {
   "use strict";
 
@@ -22,7 +22,7 @@
     const shown = reducedMotion.matches && seconds > 10 ? Math.ceil(seconds / 10) * 10 : seconds;
     const clock = window.pausepoint.clockTime(end);
     const ticks = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, "0")}`;
-    const words = seconds < 3600 ? `${clock} · ${ticks}` : clock;
+    const words = interpolate(seconds < 300 ? gettext("at %(clock)s, %(left)s left") : gettext("at %(clock)s"), { clock, left: ticks }, true);
     if (left.textContent !== words) left.textContent = words;
     place.classList.toggle("soon", seconds < 300);
   }

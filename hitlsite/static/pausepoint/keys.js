@@ -61,7 +61,9 @@
   // --- What keys do on an open card.
   /** @param {HTMLElement} row @param {string} key */
   function press(row, key) {
-    const card = openCardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
+    const card = openCardOf(row), option = /** @type {HTMLButtonElement | undefined} */ (card.querySelectorAll(".choice")[Number(key) - 1]);
+    if (Number(key) && !option) return;
+    const button = option ?? card.querySelector(`button[data-key="${key}"]`);
     if (card.dataset.held !== undefined) return announce(gettext("You have already decided this request."));
     if (!button) {
       const first = answering(card);
@@ -69,6 +71,8 @@
       first?.focus();
       return;
     }
+    // One of several that go together is only marked.
+    if (button.matches("label")) return button.click();
     if (window.pausepoint.seen.hasJustMoved()) return announce(gettext("The page has just moved. Look at it, then press again."));
     // First the rest of it, page by page.
     if (key === "a" && window.pausepoint.seen.readOn([card])) return announce(gettext("You have not seen all of it. Read on, then press a again."));
@@ -132,8 +136,8 @@
   // The message to the agent; after the decision, an internal note.
   /** @param {HTMLElement} row */
   function comment(row) {
-    const find = (/** @type {string} */ form) => openCardOf(row).querySelector(`${form} textarea[name="comment"]`);
-    const field = find("details.edit[open]") ?? find(".verdicts") ?? find(".more");
+    const find = (/** @type {string} */ fields) => openCardOf(row).querySelector(fields);
+    const field = find("details.edit[open] textarea[name=comment]") ?? find(".verdicts textarea[name=comment], .answers input[id]");
     if (!field) return note();
     enter(field.closest("details"), field);
   }
@@ -195,6 +199,8 @@
     v: { does: raw },
     o: { does: unfold },
   };
+
+  for (const number of "123456789") ACTS[number] = { does: (row) => press(row, number), first: gettext("Opened. Read it, then press the number of an answer.") };
 
   /** @param {string} key @param {HTMLElement} row */
   function act(key, row) {

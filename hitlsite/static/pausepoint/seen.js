@@ -39,7 +39,7 @@
   // The heading of the request, where it stays above what scrolls.
   /** @param {HTMLElement} card */
   function headingOf(card) {
-    const heading = card.closest(".detail")?.querySelector(".detail-head > h1");
+    const heading = card.closest(".detail")?.querySelector(".detail-head > hgroup");
     return heading && getComputedStyle(heading).position === "sticky" ? heading : undefined;
   }
 
@@ -92,11 +92,13 @@
       }
       part.dataset.viewed = "";
     }
-    // Advice of programs opens after the person's own look.
+    // Advice of programs is shown after the person's own look.
     const plain = card.querySelector("button[data-plain]"), advice = card.querySelector(".advice:not(.after-look)");
     if (!(plain || advice) || missing(card).length) return;
     if (plain) plain.textContent = plain.dataset.plain;
-    advice?.classList.add("after-look");
+    if (!advice) return;
+    advice.classList.add("after-look");
+    /** @type {HTMLDetailsElement} */ (advice.querySelector("details")).open = true;
   }
 
   // Spans in order, those that touch as one.

@@ -36,18 +36,23 @@ def page_of(request, person):
     return parse(browser(person).get(request.get_absolute_url()).text)
 
 
-def test_advice_is_behind_the_last_tab_in_a_fold_that_waits_for_the_own_look():
-    page = page_of(advised(raise_priority=Priority.HIGH), bob())
-    tabs = [tab.words for tab in page.find("button", role="tab")]
-    (panel,) = page.find("div", class_="tab-advice")
-    (fold,) = panel.find("details")
-    assert (tabs[-1], "hidden" in panel.attributes, "open" in fold.attributes) == ("Advice", True, False)
-    (item,) = fold.find("li")
+def test_advice_stands_above_the_buttons_in_a_fold_that_waits_for_the_own_look():
+    request = advised(raise_priority=Priority.HIGH)
+    page = page_of(request, bob())
+    (fold,) = page.find("div", class_="slot-advice")[0].find("details")
+    assert "open" not in fold.attributes
+    (item,) = fold.find("li", class_="hint-look_closer")
     assert "Look closer API key reviewer of carol" in item.words
     assert "raised the priority from Normal to High" in item.words
-    assert [later.words for later in panel.find("p", class_="advice-later")] == [
-        "Look at the whole request first; then you can open the advice here."
+    assert [later.words for later in page.find("p", class_="advice-later")] == [
+        "There is advice from a program. It is shown once you have seen the whole request."
     ]
+    # Without buttons, it is behind the last tab.
+    page = page_of(request, request.requested_by)
+    assert ([tab.words for tab in page.find("button", role="tab")][-1], len(page.find("section", class_="advice"))) == (
+        "Advice",
+        1,
+    )
 
 
 def test_advice_is_shown_as_the_text_that_it_is_with_keys_masked():

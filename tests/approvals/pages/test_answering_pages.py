@@ -56,12 +56,12 @@ def test_multiple_choice_uses_checkboxes():
 def test_suggestion_is_a_button_and_free_text_a_field():
     asked = question(options=[], suggestions=["Offer a return", "Say no"], allow_text=True, deadline_at=FUTURE)
     client = browser(asked.requested_by)
-    suggestions, own, decline = forms(client.get(asked.get_absolute_url()).text, "decide/")
+    suggestions, own = forms(client.get(asked.get_absolute_url()).text, "decide/")
     assert [words for words, _, _ in suggestions.buttons] == ["Offer a return", "Say no"]
     assert press(client, suggestions, "Say no").status_code == 302
     assert Decision.objects.get().answer == "Say no"
     assert stored(asked).status == "answered"
-    assert (own.buttons, decline.buttons) == ([("Answer", "", "")], [("Decline", "verdict", "reject")])
+    assert own.buttons == [("Answer", "verdict", "respond"), ("Decline", "verdict", "reject")]
 
 
 def test_empty_free_text_is_not_an_answer():
@@ -80,6 +80,14 @@ def test_question_can_be_declined_with_a_message():
     form = forms(client.get(asked.get_absolute_url()).text, "decide/")[-1]
     assert press(client, form, "Decline", comment="Not mine to say.").status_code == 302
     assert decision(asked) == ("reject", "alice", "dashboard", "Not mine to say.")
+
+
+def test_what_stands_in_the_text_field_is_the_reason_to_decline():
+    asked = question(allow_text=True)
+    client = browser(asked.requested_by)
+    form = forms(client.get(asked.get_absolute_url()).text, "decide/")[-1]
+    assert press(client, form, "Decline", text="Ask the warehouse.").status_code == 302
+    assert decision(asked) == ("reject", "alice", "dashboard", "Ask the warehouse.")
 
 
 def test_message_that_is_too_long_is_kept_in_the_form():

@@ -191,7 +191,7 @@ def test_names_of_requesters_and_assignees_are_marked_on_cards_and_rows():
     request = make_request(owner, assigned_to=make_person(f"b{A}rt", "decide_approvalrequest"))
     person = browser(bob())
     page = parse(person.get(request.get_absolute_url()).text)
-    (facts,), (assignee,) = page.find("dl", class_="detail-facts"), page.find("div", class_="assignee")
+    (facts,), (assignee,) = page.find("div", class_="request-facts"), page.find("div", class_="assignee")
     assert f"{A}⟨U+0430⟩lice" in facts.words
     assert f"Assigned to b{A}⟨U+0430⟩rt" in assignee.words
     # The form sends the name as it is.

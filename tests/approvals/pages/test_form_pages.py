@@ -200,12 +200,12 @@ def test_digest_covers_the_raw_json(refund):
 @pytest.mark.parametrize(
     ("kind", "fields", "words"),
     [
-        (Kind.APPROVAL, {}, "If no one decides by then, it is rejected."),
-        (Kind.FORM, {}, "If no one answers by then, the agent continues without an answer."),
+        (Kind.APPROVAL, {}, "then it is rejected"),
+        (Kind.FORM, {}, "then the agent continues without an answer"),
         (
             Kind.QUESTION,
             {"default_response": "M", "options": [{"label": "M"}]},
-            "If no one answers by then, the answer is “M”.",
+            "then the answer is “M”",
         ),
     ],
 )

@@ -91,9 +91,7 @@ def test_card_shows_what_an_approver_needs():
     }
     assert [badge.words for badge in card.find("span", class_="badge")] == ["Approval", "Critical"]
     (deadline,) = card.find("p", class_="deadline")
-    assert re.fullmatch(
-        r"Expires in (2|3) hours (.+, )?\d\d:\d\d If no one decides by then, it is rejected.", deadline.words
-    )
+    assert re.fullmatch(r"Expires in (2|3) hours, at (.+, )?\d\d:\d\d, then it is rejected", deadline.words)
     assert [one.words for one in card.find("strong")] == ["money"]
 
 

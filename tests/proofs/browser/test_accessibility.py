@@ -76,15 +76,10 @@ DETAIL = """\
     - code: shipOrder
     - text: "?"
   - paragraph: "Title from the agent: Ship order 1?"
-  - term: Workflow
-  - definition:
-    - link "Shipping"
-  - term: requested by
-  - definition: requester
-  - term: Requested
-  - definition:
-    - time
-  - paragraph: Approval High
+  - text: requested by requester
+  - link "Shipping"
+  - text: High requested
+  - time
   - paragraph: Unassigned
   - button "Assign to me"
   - table "Input":
@@ -95,17 +90,8 @@ DETAIL = """\
         - cell "1"
   - group: Raw JSON
   - tablist "About this request":
-    - tab "Notes" [selected]
+    - tab "Notes"
     - tab "Details"
-  - tabpanel "Notes":
-    - region "Internal notes for people only; the agent does not see them":
-      - group: Assign to…
-      - heading "Internal notes for people only; the agent does not see them" [level=2]
-      - text: Your note (Markdown; @ and a name notify a person; it cannot be changed or deleted)
-      - textbox "Your note (Markdown; @ and a name notify a person; it cannot be changed or deleted)"
-      - button "Add note"
-      - list:
-        - listitem: No notes yet.
   - button "Cancel request"
   - text: Message to the agent
   - textbox "Message to the agent"

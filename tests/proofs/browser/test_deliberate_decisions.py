@@ -156,7 +156,7 @@ def test_one_press_approves_nothing_that_was_never_in_view(windows, people, serv
     page.goto(f"{server.address}/requests/{behind}/" if size != "wide" else f"{server.address}/#{behind}")
     shown = card(page, behind)
     shown.get_by_role("button", name="Approve").click()
-    shown.get_by_text("You have not seen all of it:").wait_for()
+    shown.get_by_text("You haven't seen").wait_for()
     assert status(server, behind) == "pending"
     # The button tells until all of it was in view.
     approve = shown.locator("button[data-key=a]")
@@ -234,7 +234,7 @@ def test_parts_that_were_never_in_view_cause_one_warning_beside_the_button(windo
     shown = card(page, request)
     page.evaluate(FROZEN)
     shown.locator("button[data-key=a]").click()
-    page.locator(".decision-bar .refusal:focus", has_text="You have not seen all of it:").wait_for()
+    page.locator(".decision-bar .refusal:focus", has_text="You haven't seen").wait_for()
     assert shown.locator("details.fold:not([open])").count() == 0
     assert "Press a to go on reading." in " ".join(page.locator(".refusal").inner_text().split())
     # The page scrolled to the unseen part, and both this and the message are in view.

@@ -262,7 +262,7 @@ def test_what_was_typed_and_folded_is_there_again_on_the_next_visit(windows, peo
     assert not shown.locator("details.branch").first.evaluate("branch => branch.open")
     # Content folded in this browser is not in view.
     shown.locator("button[data-key=a]").click()
-    shown.get_by_text("You have not seen all of it: 20 values.").wait_for()
+    shown.get_by_text("You haven't seen 20 values yet.").wait_for()
     shown.locator("button[data-key=a]").click()
     shown.locator(".outcome").wait_for()
     assert page.evaluate("Object.values(localStorage).join()").count("Half a thought") == 0

@@ -34,7 +34,12 @@ from approvals.queries.policy.votes.electorate import (
     people_among,
     seats_of,
 )
-from approvals.queries.policy.votes.stages import StageProgress, names_in, stages_of
+from approvals.queries.policy.votes.stages import (
+    StageProgress,
+    Voter,
+    names_in,
+    stages_of,
+)
 from approvals.text.secrets import mask_text
 from approvals.text.text import visible
 
@@ -62,15 +67,14 @@ class ShownVote:
 class CastVote:
     """A stored vote. If it does not count, it was given on another input, or its voter has lost the right.
 
-    Or it is `replaced`: it was given for an absent person for whom another vote counts, usually their own. `username` and
-    `display_name` are the voter's, and `key` is the name of the API key that they used.
+    Or it is `replaced`: it was given for an absent person for whom another vote counts, usually their own. `key` is the name of
+    the API key that the voter used.
     """
 
     vote: ShownVote
     counts: bool
     other_input: bool
-    username: str
-    display_name: str = ""
+    voter: Voter
     #: The groups of its stage that its seat belongs to, in words.
     seat: str = ""
     key: str = ""
@@ -192,7 +196,13 @@ def ballots_of(
         tally = progress(
             of_request, casts_of(votes[request.pk]), electorate, request.voted_digest
         )
-        stages = stages_of(of_request, tally, names)
+        seated = {
+            seat: _voter(vote, displayed)
+            for vote in votes[request.pk]
+            for seat, counted in tally.counted.items()
+            if (vote.person_id, vote.for_id) == (counted.person, counted.absent)
+        }
+        stages = stages_of(of_request, tally, names, seated)
         seats = {
             (number, seat): _(" or ").join(
                 group.who
@@ -280,8 +290,9 @@ def _cast_votes(
             counts=vote in counting or (vote.counted is None and not request.pending),
             other_input=vote.digest != request.voted_digest,
             replaced=vote not in counting and vote.for_id in counted,
+            voter=_voter(vote, displayed),
             seat=seats.get((vote.stage, vote.for_id or vote.person_id), ""),
-            **_names_of_voter(vote, displayed),
+            key=visible(key_and_username(vote.person_name)[0]),
         )
         for vote in votes
     ]
@@ -315,13 +326,12 @@ def _displayed(people: Collection[int]) -> dict[tuple[int, str], str]:
     return {(pk, username): display_name for pk, username, display_name in rows}
 
 
-def _names_of_voter(
-    vote: Vote, displayed: Mapping[tuple[int, str], str]
-) -> dict[str, str]:
-    """Return the names of a voter; the display name only if they still have the recorded username."""
-    key, username = key_and_username(vote.person_name)
+def _voter(vote: Vote, displayed: Mapping[tuple[int, str], str]) -> Voter:
+    """Return a voter; with the display name only if they still have the recorded username."""
+    username = key_and_username(vote.person_name)[1]
     display_name = displayed.get((vote.person_id, username), "")
-    return {"username": username, "display_name": display_name, "key": visible(key)}
+    comment = mask_text(vote.comment)
+    return Voter(username=username, display_name=display_name, comment=comment)
 
 
 def proposal(value: Any, digest: Digest, by: str) -> dict[str, Any]:

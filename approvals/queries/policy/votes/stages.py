@@ -11,18 +11,28 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from approvals.db.many import any_of
-from approvals.policy.terms import Stage, Terms, VoterGroup
+from approvals.policy.terms import Terms, VoterGroup
 from approvals.policy.votes import Tally
 from approvals.text.text import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Voter:
+    """A voter as recorded, with their display name of today, and the comment of their vote, without secrets."""
+
+    username: str
+    display_name: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupProgress:
-    """How many approvals a group has and needs; `who` names its people, empty for anyone who may decide."""
+    """The seats of a group and who has approved in them; `who` names its people, empty for anyone who may decide."""
 
     who: str
     votes: int
     needed: int
+    voters: Sequence[Voter]
 
     @property
     def missing(self) -> bool:
@@ -54,41 +64,52 @@ class StageProgress:
         return (_(" or ") if self.any else _(" and ")).join(missing)
 
     @property
+    def count(self) -> str:
+        """The approvals so far and those needed; with *or*, of the group that is nearest to its own."""
+        groups = self.groups
+        if self.any:
+            groups = [min(groups, key=lambda group: group.needed - group.votes)]
+        values = {
+            "votes": sum(group.votes for group in groups),
+            "needed": sum(group.needed for group in groups),
+        }
+        return _("%(votes)d of %(needed)d") % values
+
+    @property
     def words(self) -> str:
         """The progress: “1 of 2, finance missing”."""
         if self.any and len(self.groups) > 1:
             return _(" or ").join(
                 f"{group.who} {group.words}".strip() for group in self.groups
             )
-        votes = sum(group.votes for group in self.groups)
-        needed = sum(group.needed for group in self.groups)
-        values = {"votes": votes, "needed": needed, "who": self.who}
         if not self.who:
-            return _("%(votes)d of %(needed)d") % values
-        return _("%(votes)d of %(needed)d, %(who)s missing") % values
+            return self.count
+        return _("%(count)s, %(who)s missing") % {"count": self.count, "who": self.who}
 
 
 def stages_of(
-    terms: Terms, tally: Tally, names: Mapping[Any, str]
+    terms: Terms,
+    tally: Tally,
+    names: Mapping[Any, str],
+    voters: Mapping[int, Voter] | None = None,
 ) -> list[StageProgress]:
-    """Return the progress of each stage."""
+    """Return the progress of each stage; with its people, if `voters` has those of the counted votes, by seat."""
     return [
         StageProgress(
-            groups=_groups(stage, tally.filled[number], names),
+            groups=[
+                GroupProgress(
+                    who=who_in(group, names),
+                    votes=len(seats),
+                    needed=group.votes,
+                    voters=[voters[seat] for seat in sorted(seats)] if voters else (),
+                )
+                for group, seats in zip(stage.groups, tally.places[number], strict=True)
+            ],
             any=stage.any,
             met=tally.current is None or number < tally.current,
             current=number == tally.current,
         )
         for number, stage in enumerate(terms.stages)
-    ]
-
-
-def _groups(
-    stage: Stage, filled: Sequence[int], names: Mapping[Any, str]
-) -> list[GroupProgress]:
-    return [
-        GroupProgress(who=who_in(group, names), votes=votes, needed=group.votes)
-        for group, votes in zip(stage.groups, filled, strict=True)
     ]
 
 

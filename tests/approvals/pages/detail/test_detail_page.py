@@ -46,12 +46,13 @@ def test_the_heading_is_in_our_words_and_the_title_is_a_quotation():
     for name, request in pages.items():
         page = page_of(request, decider)
         (head,) = page.find("header", class_="detail-head")
-        assert [one.words for one in head.find("p", class_="agent-title")] == ["Title from the agent: Approved already"]
+        quoted = [] if name == "question" else ["Title from the agent: Approved already"]
+        assert [one.words for one in head.find("p", class_="agent-title")] == quoted
         headings[name] = [one.words for one in page.find("h1")]
     assert headings == {
         "approval": ["Run refund?"],
         "no tool": ["Request without a tool"],
-        "question": ["The agent asks"],
+        "question": ["The agent asks: Approved already"],
     }
     decide(approval, decider, Verdict.REJECT)
     assert [one.words for one in page_of(stored(approval), decider).find("h1")] == ["refund"]
@@ -143,7 +144,8 @@ def test_what_surrounds_a_decision_is_behind_tabs_of_which_the_first_is_open():
         [(name, "true" if name == names[0] else "false") for name in names],
         [False, True, True, True],
     )
-    assert shown[plain] == ([("Notes", "true"), ("Details", "false")], [False, True])
+    # Notes stay closed until someone opens them.
+    assert shown[plain] == ([("Notes", "false"), ("Details", "false")], [True, True])
 
 
 def test_a_decision_that_was_held_does_not_take_the_focus():
@@ -158,7 +160,7 @@ def test_what_was_approved_unseen_is_in_the_audit_log():
     viewed = seen(request) | {"verdict": "approve", "viewed": "input.0"}
     refused = client.post(at(request), viewed, headers=HTMX)
     assert refused.status_code == 422
-    assert "You have not seen all of it: 2 values and 999 characters." in parse(refused.text).words
+    assert "You haven't seen 2 values and 999 characters yet." in parse(refused.text).words
     client.post(at(request), viewed | {"unread": "accepted"})
     data = AuditEntry.objects.get(event="request.decided", request_id=request.pk).data
     assert data["unseen"] == {"parts": 3, "values": 2, "characters": 999}

@@ -56,7 +56,7 @@ def test_what_was_never_in_view_is_unseen_although_it_was_not_folded():
     request = ApprovalRequest(input=harmless | {"amount": 50_000, "to": "EVIL"}, context={"reason": "None."})
     first = " ".join(f"input.{number}" for number in range(60))
     assert unseen(request, first) == "3 values"
-    assert unseen(request, f"{first} input.60 input.61") == "1 value"
+    assert unseen(request, f"{first} input.60 input.61") == "one value"
     assert unseen(request, f"{first} input.60 input.61 context.0") == ""
 
 
@@ -65,7 +65,7 @@ def test_the_whole_of_a_value_counts_for_its_beginning_and_the_raw_json_for_all(
     assert unseen(request, "input.0") == "650 values and 999 characters"
     assert unseen(request, "input.0+") == "650 values"
     assert unseen(request, "raw") == ""
-    assert unseen(ApprovalRequest(input=LONG, context={"a": 1}), "raw") == "1 value"
+    assert unseen(ApprovalRequest(input=LONG, context={"a": 1}), "raw") == "one value"
 
 
 def test_the_message_of_the_agent_counts_as_far_as_it_was_not_in_view():
@@ -79,8 +79,8 @@ def test_the_message_of_the_agent_counts_as_far_as_it_was_not_in_view():
 
 def test_the_fields_of_an_edit_show_the_input_but_not_the_context():
     request = ApprovalRequest(input=LONG, context={"a": 1})
-    assert [unseen(request, "edit", verdict) for verdict in (Verdict.EDIT, Verdict.APPROVE)] == ["1 value"] * 2
-    assert unseen(request, "input.0", Verdict.EDIT) == "1 value and 999 characters"
+    assert [unseen(request, "edit", verdict) for verdict in (Verdict.EDIT, Verdict.APPROVE)] == ["one value"] * 2
+    assert unseen(request, "input.0", Verdict.EDIT) == "one value and 999 characters"
     # Without JavaScript the fields stand above their button.
     assert unseen_parts(request, Verdict.EDIT, QueryDict("")) == []
 
@@ -97,9 +97,8 @@ def test_without_javascript_the_buttons_stand_below_everything_that_is_not_folde
 @pytest.mark.parametrize("viewed", ["", "input.1 input.00 nothing", "input.0"])
 def test_a_report_of_other_places_shows_nothing(asked, viewed):
     words = refused(asked, bob(), {"verdict": "approve", "viewed": viewed, "comment": "Fine."}, 422, comment="Fine.")
-    left = "999 characters" if viewed == "input.0" else "1 value"
-    look = "Look at the rest, or press again to approve it unseen. Press a to go on reading."
-    assert words == f"You have not seen all of it: {left}. {look}"
+    left = "999 characters" if viewed == "input.0" else "one value"
+    assert words == f"You haven't seen {left} yet. Press O to read it."
     assert stored(asked).status == "pending"
 
 

@@ -77,13 +77,12 @@ def test_several_stages_say_how_far_they_are_once(people):
     stages = (Stage(groups=(group(finance),)), Stage(groups=(group(security),)))
     request = make_voted(alice(), Terms(stages=stages), input=REFUND)
     page = parse(browser(people[0]).get(request.get_absolute_url()).text)
-    assert page.find("p", class_="votes-progress")[0].words == "Votes in 2 stages, one after the other"
     (votes,) = page.find("section", class_="votes")
-    assert votes.words.count("finance missing") == 1
-    assert [stage.words for stage in votes.find("ol", class_="votes-stages")[0].find("li")] == [
-        "0 of 1, finance missing",
-        "0 of 1, security missing",
+    assert [(stage.words, stage.attributes.get("aria-current")) for stage in votes.find("span", class_="stage")] == [
+        ("1. finance \u2013 missing", "step"),
+        ("2. security \u2013 missing", None),
     ]
+    assert votes.find("p", class_="votes-progress")[0].words.startswith("Stage 1 of 2: 0 of 1, finance missing")
 
 
 def test_a_vote_with_an_api_key_names_the_person_and_the_key(payment, people):

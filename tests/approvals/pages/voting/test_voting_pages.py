@@ -39,7 +39,8 @@ def test_the_first_vote_leaves_the_card_waiting_and_the_second_ends_it(payment, 
     (form, *_) = forms(first.get(payment.get_absolute_url()).text, "decide/")
     assert press(first, form, "Approve", comment="Paid before.").status_code == 302
     page = first.get(payment.get_absolute_url()).text
-    assert words_of(page, "p", "votes-progress") == ["Votes 1 of 2, security missing"]
+    assert words_of(page, "p", "votes-progress") == ["1 of 2, security missing"]
+    assert words_of(page, "span", "stage") == ["finance ✓ approved by bob Paid before. security \u2013 missing"]
     assert "bob approved" in words_of(page, "ul", "votes-cast")[0]
     second = browser(people[1])
     (form, *_) = forms(second.get(payment.get_absolute_url()).text, "decide/")
@@ -84,7 +85,7 @@ def test_the_deadline_says_that_the_run_is_stopped(people):
     later = timezone.now() + timedelta(hours=3)
     request = make_voted(alice(), Terms(on_expire=OnExpire.HALT), deadline_at=later)
     (deadline,) = parse(browser(people[0]).get(request.get_absolute_url()).text).find("p", class_="deadline")
-    assert deadline.words.endswith("If no one decides by then, the run is stopped.")
+    assert deadline.words.endswith(", then the run is stopped")
 
 
 def test_where_every_decision_needs_a_message_the_page_says_so(people):
@@ -100,13 +101,13 @@ def test_a_lost_vote_is_struck_out(payment, people):
     vote(payment, people[0])
     people[0].groups.clear()
     page = browser(carol()).get(payment.get_absolute_url()).text
-    assert words_of(page, "p", "votes-progress") == ["Votes 0 of 2, finance and security missing"]
+    assert words_of(page, "p", "votes-progress") == ["0 of 2, finance and security missing"]
     assert words_of(page, "span", "vote-note") == ["no longer counts"]
 
 
 def test_the_inbox_says_how_far_it_is(payment, people):
     vote(payment, people[0])
-    assert words_of(browser(carol()).get("/requests/").text, "span", "row-progress") == ["1 of 2, security missing"]
+    assert words_of(browser(carol()).get("/requests/").text, "span", "row-progress") == ["1 of 2"]
 
 
 def test_the_inbox_reads_as_many_statements_for_one_voted_request_as_for_many(payment, people):

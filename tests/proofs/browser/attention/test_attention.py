@@ -74,15 +74,13 @@ def test_advice_can_be_opened_once_all_was_in_view(windows, people, server, axe)
     advice = {"hint": "look_closer", "text": "It is <b>long</b>.", "raise_priority": "high"}
     assert reviewer.send("POST", f"/requests/{request['id']}/advice", advice).status == 201
     page = windows.open(people("approver"), f"/requests/{request['id']}/")
-    page.get_by_role("tab", name="Advice").click()
     fold = page.locator(".advice details")
-    page.get_by_text("Look at the whole request first").wait_for()
+    page.get_by_text("It is shown once you have seen the whole request").wait_for()
     assert not fold.is_visible()
     assert violations(page, axe) == {}
     page.evaluate("card => window.pausepoint.unfold(document.querySelector('.request'))")
     page.wait_for_function("() => !window.pausepoint.unfold(document.querySelector('.request'))", polling=100)
     fold.wait_for()
-    fold.locator("summary").click()
     assert "It is <b>long</b>." in fold.inner_text()
     assert "raised the priority from Normal to High" in fold.inner_text()
     assert violations(page, axe) == {}

@@ -71,7 +71,7 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     approve = shown.locator("button[data-key=a]")
     approve.click()
     # The content above the picture may not have been in view long enough.
-    shown.get_by_text(re.compile(r"You have not seen all of it: (.* and )?3 files\.")).wait_for()
+    shown.get_by_text(re.compile(r"You haven't seen (.* and )?3 files yet\.")).wait_for()
     # The refusal has opened the folds, which load when they are in view.
     see(page, ".attachment-preview", -1, "div[data-view]")
     assert shown.get_by_role("cell", name="=1+1").is_visible()
