@@ -194,7 +194,7 @@ def ballots_of(
         tally = progress(
             of_request, casts_of(votes[request.pk]), electorate, request.voted_digest
         )
-        voters = {
+        by_seat = {
             seat: _voter(vote, displayed)
             for vote in votes[request.pk]
             for seat, counted in tally.counted.items()
@@ -206,7 +206,7 @@ def ballots_of(
             terms=of_request,
             tally=tally,
             electorate=electorate,
-            stages=stages_of(of_request, tally, names, voters),
+            stages=stages_of(of_request, tally, names, by_seat),
             votes=_cast_votes(request, votes[request.pk], tally, displayed),
             absent=absent,
         )
