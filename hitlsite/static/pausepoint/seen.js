@@ -14,6 +14,8 @@
 
   // Where this script does not run, the buttons stand below the input instead of staying in view.
   document.documentElement.classList.add("watches");
+  // A PDF is shown where the browser can; else, its frame would save it as a file.
+  document.documentElement.classList.toggle("shows-pdf", navigator.pdfViewerEnabled);
 
   // By request: the places that were in view, for each other place the spans of it that were, and the folds that are open. Pushes
   // and refusals replace the card, but not what a person has seen.
@@ -80,11 +82,22 @@
       }
       part.dataset.viewed = "";
     }
+    countFiles(card);
     // Advice of programs opens after the person's own look.
     const plain = card.querySelector("button[data-plain]"), advice = card.querySelector(".advice:not(.after-look)");
     if (!(plain || advice) || missing(card).length) return;
     if (plain) plain.textContent = plain.dataset.plain;
     advice?.classList.add("after-look");
+  }
+
+  // How many of the files that a patch changes were in view.
+  /** @param {HTMLElement} card */
+  function countFiles(card) {
+    const count = /** @type {HTMLElement | null} */ (card.querySelector(".files-viewed"));
+    if (!count) return;
+    const whole = reportOf(card).viewed.has("raw"), files = [...card.querySelectorAll(".edit-file")];
+    const seen = files.filter((file) => !file.querySelector(".left-out, [data-view]:not([data-viewed])"));
+    count.textContent = interpolate(gettext("Viewed %s of %s files"), [whole ? count.dataset.files : seen.length, count.dataset.files]);
   }
 
   // Spans in order, those that touch as one.
@@ -141,7 +154,7 @@
   // --- A file that the page does not show was seen when it was opened.
   /** @param {MouseEvent} event */
   function open({ target }) {
-    const link = target instanceof Element ? target.closest("a[data-opens]") : null, card = link?.closest(CARDS);
+    const link = target instanceof Element ? target.closest("[data-opens]") : null, card = link?.closest(CARDS);
     if (link && card) reportOf(card).viewed.add(link.getAttribute("data-opens") ?? "");
     plan();
   }
