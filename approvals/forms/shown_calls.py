@@ -44,7 +44,7 @@ from approvals.text.text import visible
 MAX_PATH = 1_000
 #: Members of a request's context with the directory of a call.
 DIRECTORY = "directory"
-_NO_DIFF = _("shown as text, because it is too long or no well-formed patch")
+_NO_DIFF = _("shown as text: too long, or not a well-formed patch")
 #: The place of the line that names the file and the directory of a call.
 CALL = "input.call"
 

@@ -153,7 +153,7 @@ def test_a_malformed_patch_is_shown_as_its_text():
         "--- a\n+++ b\n@@ -1,2 +1 @@\n-a",
     ):
         found = shown("apply_patch", command=patch)
-        note = "shown as text, because it is too long or no well-formed patch"
+        note = "shown as text: too long, or not a well-formed patch"
         assert (found.kind, [(row.name, row.value, row.note) for row in found.rows]) == ("", [("command", patch, note)])
 
 

@@ -1,0 +1,37 @@
+"""A patch of several files in a browser: the bar says how many of them were on the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.browser.places import axe, violations
+from tests.proofs.browser.test_inbox import status
+from tests.proofs.browser.test_live import card
+from tests.support.machine import Remote
+
+__all__ = ["axe"]
+pytestmark = pytest.mark.browser
+
+FIRST = "*** Update File: a.py\n@@ def pay():\n-    old = 1\n+    new = 2"
+LAST = "*** Add File: b.md\n" + "\n".join(f"+Line {number}" for number in range(70))
+PATCH = f"*** Begin Patch\n{FIRST}\n*** Delete File: c.py\n{LAST}\n*** End Patch"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_bar_counts_the_files_that_were_on_the_screen(windows, people, server, axe, width):
+    asked = Remote(server, "requester", ("ask", "read")).ask(
+        tool_name="apply_patch", tool_call_id=f"patch-{width}", input={"command": PATCH}
+    )
+    page = windows.open(people("approver"), f"/requests/{asked['id']}/", viewport={"width": width, "height": 700})
+    shown = card(page, asked["id"])
+    count = shown.locator(".files-viewed")
+    count.get_by_text("Viewed 2 of 3 files").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert violations(page, axe) == {}
+    shown.get_by_text("48 more lines").wait_for()
+    while count.inner_text() != "Viewed 3 of 3 files":
+        assert status(server, asked["id"]) == "pending"
+        page.keyboard.press("a")
+        page.wait_for_timeout(300)
+    page.locator("button[data-key=a]").click()
+    shown.locator(".outcome").wait_for()
