@@ -95,9 +95,9 @@
   function countFiles(card) {
     const count = /** @type {HTMLElement | null} */ (card.querySelector(".files-viewed"));
     if (!count) return;
-    const whole = reportOf(card).viewed.has("raw"), files = [...card.querySelectorAll(".edit-file")];
-    const seen = files.filter((file) => !file.querySelector(".left-out, [data-view]:not([data-viewed])"));
-    count.textContent = interpolate(gettext("Viewed %s of %s files"), [whole ? count.dataset.files : seen.length, count.dataset.files]);
+    const whole = reportOf(card).viewed.has("raw"), total = count.dataset.files ?? "";
+    const seen = [...card.querySelectorAll(".edit-file")].filter((file) => !file.querySelector(".left-out, [data-view]:not([data-viewed])"));
+    count.textContent = interpolate(gettext("Viewed %s of %s files"), [whole ? total : seen.length, total]);
   }
 
   // Spans in order, those that touch as one.
