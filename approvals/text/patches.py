@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from approvals.text.hunks import LinePair, beside
 
 #: Maximum number of lines; longer patches are not parsed.
 MAX_LINES = 5_000
+#: Maximum characters of a file's name and header lines, which are never folded.
+MAX_HEAD = 1_000
 _BEGIN = "*** Begin Patch"
 _FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (\S.*)")
 _MOVED = re.compile(r"\*\*\* Move to: (\S.*)")
@@ -44,7 +46,7 @@ def files_of_patch(text: str) -> list[FilePatch]:
     """Return the files of a patch; empty if it is too long, or not complete and well-formed."""
     try:
         lines = _lines(text)
-        return list(
+        return _bounded(
             _own_files(lines) if lines[0].strip() == _BEGIN else _unified_files(lines)
         )
     except _NoPatch:
@@ -54,9 +56,16 @@ def files_of_patch(text: str) -> list[FilePatch]:
 def file_of_operation(action: str, name: str, text: str) -> list[FilePatch]:
     """Return the file that one operation changes: Update, Add or Delete, and the text without markers; empty as above."""
     try:
-        return [_own_file(action, name, _lines(text) if text else [])]
+        return _bounded([_own_file(action, name, _lines(text) if text else [])])
     except _NoPatch:
         return []
+
+
+def _bounded(files: Iterable[FilePatch]) -> list[FilePatch]:
+    parsed = list(files)
+    if any(sum(map(len, [file.name, *file.about])) > MAX_HEAD for file in parsed):
+        raise _NoPatch
+    return parsed
 
 
 def _lines(text: str) -> Sequence[str]:

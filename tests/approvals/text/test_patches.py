@@ -108,6 +108,12 @@ def test_lines_that_programs_end_at_different_places_make_a_text_no_patch(end):
     assert files_of_patch(patch.format(f"{end}-rm")) == files_of_patch(patch.format(end)) == []
 
 
+def test_a_long_head_makes_a_text_no_patch():
+    for name, more in (("a" * 1_001, ""), ("a", "index 1..2\n" * 101)):
+        assert files_of_patch(f"diff --git x y\n{more}--- {name}\n+++ {name}\n@@ -1 +1 @@\n-a\n+b") == []
+        assert file_of_operation("Delete", name * 1_001, "") == []
+
+
 def test_a_long_patch_is_no_patch():
     def patch(lines: int) -> str:
         return "\n".join(["*** Begin Patch", "*** Add File: a", *["+x"] * (lines - 3), "*** End Patch"])
