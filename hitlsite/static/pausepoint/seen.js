@@ -204,7 +204,8 @@
     for (const fold of card.querySelectorAll(`details:is(.fold, .branch${raw}):not([open])`)) fold.open = true;
     const [next] = missing(card);
     if (!next) return false;
-    const { top, height } = next.getBoundingClientRect(), [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
+    // A file that is not shown here has a mark without a place: go to its link.
+    const { top, height } = (next.hidden && next.closest("li") || next).getBoundingClientRect(), [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
     const unseen = top + (start * height > SLACK ? 0 : end * height);
     (scrollerOf(card) ?? window).scrollBy({ top: unseen - frameOf(card).top - 8 });
     look(card);
