@@ -118,8 +118,9 @@
   function missing(card) {
     const { viewed } = reportOf(card), raw = card.querySelector(".left-out") !== null;
     return [...card.querySelectorAll("[data-view]:not([data-viewed])")].filter((part) => {
-      // The whole of a value that is open takes the place of its beginning.
-      if (part.matches(".edit *, :has(+ .fold[open])") || ["raw", `${part.dataset.view}+`, part.dataset.view].some((place) => viewed.has(place))) return false;
+      // The whole of a value that is open takes the place of its beginning; the rest of a diff stands below it.
+      const { view } = part.dataset, replaced = part.matches(".edit-file *") ? [] : [`${view}+`];
+      if (part.matches(".edit *, :not(.edit-file *):has(+ .fold[open])") || ["raw", view, ...replaced].some((place) => viewed.has(place))) return false;
       return raw || !part.closest(".raw");
     });
   }
