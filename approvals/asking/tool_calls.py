@@ -160,10 +160,10 @@ def recognize(tool: str, arguments: JsonMapping) -> Command | Edit | Fetch | Non
 def _edit(arguments: JsonMapping) -> Edit | None:
     own = {name: arguments[name] for name in _OPERATION & arguments.keys()}
     several = arguments.get("operations")
-    given = several if isinstance(several, list) else [own]
-    operations = [_operation(each) for each in given]
+    sent = several if isinstance(several, list) else [own]
+    operations = [_operation(each) for each in sent]
     if operations and None not in operations:
-        members = {"operations"} if several else own.keys()
+        members = {"operations"} if sent is several else own.keys()
         return Edit(
             frozenset(members), operations=[each for each in operations if each]
         )
@@ -194,13 +194,13 @@ def _edit(arguments: JsonMapping) -> Edit | None:
     )
 
 
-def _operation(given: Any) -> tuple[str, str, str] | None:
+def _operation(operation: Any) -> tuple[str, str, str] | None:
     """Return action, file and hunks of an operation; None if it has other members, which a diff would leave out."""
-    if not isinstance(given, dict) or not given.keys() <= _OPERATION:
+    if not isinstance(operation, dict) or not operation.keys() <= _OPERATION:
         return None
-    action = _ACTIONS.get(str(given.get("type")))
-    path = given.get("path")
-    hunks = given.get("diff") or ""
+    action = _ACTIONS.get(str(operation.get("type")))
+    path = operation.get("path")
+    hunks = operation.get("diff") or ""
     if not (action and isinstance(path, str) and path and isinstance(hunks, str)):
         return None
     return action, path, hunks

@@ -113,6 +113,10 @@ def test_operations_of_openais_tool_are_shown_as_the_files_that_they_change():
     several = shown("apply_patch", operations=[update, {"type": "delete_file", "path": "b", "diff": None}])
     assert [(diff.name, diff.about) for diff in several.diffs] == [("a.py", []), ("b", ["*** Delete File"])]
     assert (found.changed_files, several.changed_files, several.rows) == (1, 2, [])
+    assert [row.name for row in shown("apply_patch", **update, operations="x", mode="777").rows] == [
+        "operations",
+        "mode",
+    ]
     for wrong in ({"type": ["x"]}, {"path": ""}, {"diff": 1}, {"diff": "*** Add File: b\n+x"}, {"mode": "777"}):
         assert shown("apply_patch", operations=[update | wrong]).kind == ""
 
