@@ -54,6 +54,11 @@ urlpatterns = [
         attachments.attachment,
         name="attachment",
     ),
+    path(
+        "requests/<uuid:pk>/attachments/<uuid:attachment_id>/pdf/",
+        attachments.pdf,
+        name="pdf",
+    ),
     path("requests/<uuid:pk>/record/", record.decision_record, name="record"),
     path("audit/", audit.audit, name="audit"),
     path("audit/export.csv", audit.audit_export, {"kind": "csv"}, name="audit-csv"),

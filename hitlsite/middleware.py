@@ -45,6 +45,7 @@ POLICY = "; ".join(
         "img-src 'self' data:",
         "font-src 'self'",
         "connect-src 'self'",
+        "frame-src 'self'",
         "manifest-src 'self'",
         "worker-src 'self'",
         "form-action 'self'",

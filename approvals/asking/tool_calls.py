@@ -38,6 +38,9 @@ EDITS = frozenset(
         "multiedit",
         "write",
         "apply_patch",
+        "apply_diff",
+        "git_apply",
+        "patch",
         "str_replace",
         "str_replace_editor",
         "str_replace_based_edit_tool",
@@ -68,6 +71,9 @@ _FILES = ("file_path", "path")
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "directory")
 _TEXTS = (("old_string", "new_string"), ("old_str", "new_str"))
 _CONTENTS = ("content", "contents", "file_text")
+#: Operations of OpenAI's `apply_patch` tool, in the words of a patch.
+_ACTIONS = {"update_file": "Update", "create_file": "Add", "delete_file": "Delete"}
+_OPERATION = frozenset({"type", "path", "diff"})
 #: Schemes of addresses with an unambiguous host.
 _SCHEMES = frozenset({"http", "https", "ws", "wss", "ftp"})
 
@@ -91,12 +97,16 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of a file. `members` are those of the input that describe it fully; `patch` is a complete patch text."""
+    """A change of files. `members` are those of the input that describe it fully; `patch` is a complete patch text.
+
+    `operations` are those of an `apply_patch` tool: action, file and hunks of each.
+    """
 
     members: frozenset[str]
     file: str = ""
     replacements: Sequence[Replacement] = ()
     patch: str = ""
+    operations: Sequence[tuple[str, str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,15 @@ def recognize(tool: str, arguments: JsonMapping) -> Command | Edit | Fetch | Non
 
 
 def _edit(arguments: JsonMapping) -> Edit | None:
+    own = {name: arguments[name] for name in _OPERATION & arguments.keys()}
+    several = arguments.get("operations")
+    sent = several if isinstance(several, list) else [own]
+    operations = [_operation(each) for each in sent]
+    if operations and None not in operations:
+        members = {"operations"} if sent is several else own.keys()
+        return Edit(
+            frozenset(members), operations=[each for each in operations if each]
+        )
     member, patch = _first(arguments, ("patch", "input", "command", "diff"))
     if _PATCH.match(patch):
         return Edit(frozenset({member}), patch=patch)
@@ -173,6 +192,18 @@ def _edit(arguments: JsonMapping) -> Edit | None:
         if member
         else None
     )
+
+
+def _operation(operation: Any) -> tuple[str, str, str] | None:
+    """Return action, file and hunks of an operation; None if it has other members, which a diff would leave out."""
+    if not isinstance(operation, dict) or not operation.keys() <= _OPERATION:
+        return None
+    action = _ACTIONS.get(str(operation.get("type")))
+    path = operation.get("path")
+    hunks = operation.get("diff") or ""
+    if not (action and isinstance(path, str) and path and isinstance(hunks, str)):
+        return None
+    return action, path, hunks
 
 
 def _replacement(edit: Any, more: frozenset[str] = frozenset()) -> Replacement | None:

@@ -44,6 +44,7 @@ from approvals.text.text import visible
 MAX_PATH = 1_000
 #: Members of a request's context with the directory of a call.
 DIRECTORY = "directory"
+_NO_DIFF = _("shown as text: too long, or not a well-formed patch")
 #: The place of the line that names the file and the directory of a call.
 CALL = "input.call"
 
@@ -78,6 +79,17 @@ class ShownInput:
     def compares(self) -> bool:
         """Whether there are lines before and after, which can be shown side by side."""
         return any(diff.compares for diff in self.diffs)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether lines have the numbers that they have in their files."""
+        return all(diff.numbered for diff in self.diffs)
+
+    @property
+    def changed_files(self) -> int:
+        """How many files a patch changes; 0 for an edit, which is of one file."""
+        named = sum(bool(diff.name) for diff in self.diffs)
+        return named and named + self.left_out
 
     @property
     def left_out_label(self) -> str:
@@ -180,7 +192,10 @@ def _shown_values(request: ShownContent) -> ShownInput:
     diffs, left_out = diffs_of(call)
     if not diffs:
         # The patch cannot be parsed: its text is shown in the table.
-        return ShownInput(rows=table, context=context)
+        [name] = call.members & {"diff", "operations"} or call.members
+        note = "; ".join(filter(None, [named[name].note, str(_NO_DIFF)]))
+        named[name] = replace(named[name], note=note)
+        return ShownInput(rows=list(named.values()), context=context)
     return ShownInput(
         kind="edit",
         directory=visible(place),
@@ -260,7 +275,7 @@ def shown_files(request_id: UUID, files: Sequence[AttachedFile]) -> list[ShownFi
             place=f"file.{number}",
             address=address_of(request_id, file),
             preview=reverse("approvals:attachment", args=[request_id, file.id])
-            if file.is_text
+            if file.is_text or file.media_type == PDF
             else "",
         )
         for number, file in enumerate(files)

@@ -12,7 +12,7 @@ from approvals.asking.tool_calls import Edit, Replacement
 from approvals.text.alignment import PairBudget
 from approvals.text.hunks import Hunk, LinePair, folded, pairs_of
 from approvals.text.numbers import grouped
-from approvals.text.patches import files_of_patch
+from approvals.text.patches import FilePatch, file_of_operation, files_of_patch
 from approvals.text.secrets import MARK, Hidden
 from approvals.text.tables import RAW, HeldPart, misread
 from approvals.text.text import visible
@@ -29,7 +29,8 @@ MAX_WORK = 4_000_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
     """The lines of one edit, or of one file of a patch: those `shown` at once, those behind a fold, and the number of those only
-    in the raw JSON. `name` and `about` are the file of a patch, and the patch's further header lines about it.
+    in the raw JSON. `name` and `about` are the file of a patch, and the patch's further header lines about it. `added` and
+    `removed` count lines. If it is not `numbered`, lines are counted from its start, not from that of the file.
     """
 
     shown: Sequence[Hunk]
@@ -37,6 +38,9 @@ class Diff:
     name: str = ""
     about: Sequence[str] = ()
     place: str = ""
+    added: int = 0
+    removed: int = 0
+    numbered: bool = True
     hidden: int = 0
     hidden_characters: int = 0
     note: str = ""
@@ -85,32 +89,16 @@ class Diff:
 def diffs_of(edit: Edit) -> tuple[list[Diff], int]:
     """Return the diffs of an edit, and the number of its edits that are not included; empty for a malformed patch."""
     room = _Room()
-    if edit.patch:
+    if edit.patch or edit.operations:
         files = files_of_patch(edit.patch)
-        diffs = []
-        for number, file in enumerate(files[:MAX_EDITS]):
-            hunks = [
-                hunk for heading, pairs in file.parts for hunk in folded(pairs, heading)
-            ]
-            text = "\n".join(
-                [
-                    file.name,
-                    *(
-                        side or ""
-                        for hunk in hunks
-                        for pair in hunk.pairs
-                        for side in (pair.before, pair.after)
-                    ),
-                ]
-            )
-            diff = room.diff(f"input.patch.{number}", hunks, text)
-            diffs.append(
-                replace(
-                    diff,
-                    name=visible(file.name),
-                    about=[visible(line) for line in file.about],
-                )
-            )
+        for operation in edit.operations:
+            if not (file := file_of_operation(*operation)):
+                return [], 0
+            files += file
+        diffs = [
+            _of_file(file, room, f"input.patch.{number}")
+            for number, file in enumerate(files[:MAX_EDITS])
+        ]
         return diffs, len(files) - len(diffs)
     budget = PairBudget(MAX_WORK)
     diffs = [
@@ -121,10 +109,33 @@ def diffs_of(edit: Edit) -> tuple[list[Diff], int]:
                 f"{replacement.before or ''}\n{replacement.after}",
             ),
             whole=replacement.before is None,
+            numbered=replacement.before is None,
         )
         for number, replacement in enumerate(edit.replacements[:MAX_EDITS])
     ]
     return diffs, len(edit.replacements) - len(diffs)
+
+
+def _of_file(file: FilePatch, room: _Room, place: str) -> Diff:
+    hunks = [
+        hunk
+        for heading, pairs in file.parts
+        # Without numbers, a program may write the unchanged lines, too, as they stand here.
+        for hunk in (
+            folded(pairs, heading) if file.numbered else [Hunk(pairs, heading=heading)]
+        )
+    ]
+    pairs = [pair for hunk in hunks for pair in hunk.pairs]
+    changed = [pair for pair in pairs if pair.changed]
+    sides = [side or "" for pair in pairs for side in (pair.before, pair.after)]
+    return replace(
+        room.diff(place, hunks, "\n".join([file.name, *sides])),
+        name=visible(file.name),
+        about=[visible(line) for line in file.about],
+        added=sum(pair.after is not None for pair in changed),
+        removed=sum(pair.before is not None for pair in changed),
+        numbered=file.numbered,
+    )
 
 
 def _pairs(replacement: Replacement, budget: PairBudget) -> Iterator[LinePair]:
@@ -136,12 +147,7 @@ def _pairs(replacement: Replacement, budget: PairBudget) -> Iterator[LinePair]:
         _marks_of(text) for text in (replacement.before, replacement.after)
     )
     for pair in pairs_of(replacement.before, replacement.after, budget):
-        # The numbers would be those of the two texts, not of the file.
-        yield LinePair(
-            pair.before,
-            pair.after,
-            other=before != after and MARK in (pair.before or ""),
-        )
+        yield replace(pair, other=before != after and MARK in (pair.before or ""))
 
 
 def _marks_of(text: str) -> Sequence[str]:

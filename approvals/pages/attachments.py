@@ -1,4 +1,4 @@
-"""Previews of text and CSV files of a request, shown on its page when unfolded."""
+"""Previews of text, CSV and PDF files of a request, shown on its page when unfolded."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from approvals.exceptions import NotFound
@@ -18,8 +20,8 @@ from approvals.forms.shown_calls import shown_files
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models.attachments import files_of
 from approvals.queries import get_request_for
-from approvals.queries.attachments import content_of
-from approvals.text.file_types import CSV
+from approvals.queries.attachments import attachment_for, content_of
+from approvals.text.file_types import CSV, PDF, download_name
 from approvals.text.grids import MAX_COLUMNS, MAX_ROWS
 from approvals.text.text import visible
 
@@ -42,7 +44,7 @@ class FilePreview:
 @require_GET
 @refusals_as_pages
 def attachment(request: SignedIn, pk: UUID, attachment_id: UUID) -> HttpResponse:
-    """Show the beginning of a text or CSV file of a request that the person may see."""
+    """Show the beginning of a text or CSV file of a request that the person may see, or the frame of a PDF."""
     files = shown_files(pk, files_of(get_request_for(request.standing, pk).attachments))
     file = next(
         (
@@ -54,10 +56,33 @@ def attachment(request: SignedIn, pk: UUID, attachment_id: UUID) -> HttpResponse
     )
     if file is None:
         raise NotFound
-    text = content_of(file.known).decode("utf-8-sig")
-    preview = table_of(text) if file.known.media_type == CSV else None
-    context = {"file": file, "preview": preview or text_of(text)}
+    content = content_of(file.known)
+    context: dict[str, Any] = {"file": file}
+    if file.known.is_text:
+        text = content.decode("utf-8-sig")
+        table = table_of(text) if file.known.media_type == CSV else None
+        context["preview"] = table or text_of(text)
     return render(request, "approvals/request/_attachment_preview.html", context)
+
+
+@require_GET
+@refusals_as_pages
+def pdf(request: SignedIn, pk: UUID, attachment_id: UUID) -> HttpResponse:
+    """Return a PDF for the frame on the page of its request, where the viewer of the browser shows it.
+
+    No browser shows one in a sandbox, so the type is fixed, and the policy forbids everything but that viewer.
+    """
+    file = attachment_for(request.standing, pk, attachment_id)
+    if file.media_type != PDF:
+        raise NotFound
+    name = download_name(file.name, PDF)
+    headers = {
+        "Content-Disposition": content_disposition_header(False, name) or "inline",
+        "Content-Security-Policy": "default-src 'none'; object-src 'self'; frame-ancestors 'self'",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "SAMEORIGIN",
+    }
+    return HttpResponse(content_of(file), content_type=PDF, headers=headers)
 
 
 def text_of(text: str) -> FilePreview:

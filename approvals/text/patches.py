@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from approvals.text.hunks import LinePair, beside
 
 #: Maximum number of lines; longer patches are not parsed.
 MAX_LINES = 5_000
+#: Maximum characters of a file's name and header lines, which are never folded.
+MAX_HEAD = 1_000
+_BEGIN = "*** Begin Patch"
 _FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (\S.*)")
 _MOVED = re.compile(r"\*\*\* Move to: (\S.*)")
 _RANGES = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*")
@@ -18,15 +21,21 @@ _ABOUT = re.compile(
     r"(?:index|old mode|new mode|new file mode|deleted file mode|similarity index|rename from|rename to|copy from|copy to) .+"
 )
 _END = "*** End of File"
+#: Programs drop the spaces before a marker: what looks like an unchanged line would delete a file.
+_INDENTED = re.compile(r"\s+(?:\*\*\* |@@(?: |$))")
 
 
 @dataclass(slots=True)
 class FilePatch:
-    """The patch of one file. `about` are header lines with more than its name; `parts` are the hunks with their headings."""
+    """The patch of one file. `about` are header lines with more than its name; `parts` are the hunks with their headings.
+
+    If it is not `numbered`, the lines are counted from its start, not from that of the file.
+    """
 
     name: str
     about: list[str] = field(default_factory=list)
     parts: list[tuple[str, list[LinePair]]] = field(default_factory=list)
+    numbered: bool = True
 
 
 class _NoPatch(Exception):
@@ -34,18 +43,40 @@ class _NoPatch(Exception):
 
 
 def files_of_patch(text: str) -> list[FilePatch]:
-    """Return the files of a patch; empty if it is not complete and well-formed."""
-    lines = text.strip("\n").split("\n")
-    if len(lines) > MAX_LINES:
-        return []
+    """Return the files of a patch; empty if it is too long, or not complete and well-formed."""
     try:
-        return list(
-            _own_files(lines)
-            if lines[0].strip() == "*** Begin Patch"
-            else _unified_files(lines)
+        lines = _lines(text)
+        return _bounded(
+            _own_files(lines) if lines[0].strip() == _BEGIN else _unified_files(lines)
         )
     except _NoPatch:
         return []
+
+
+def file_of_operation(action: str, name: str, text: str) -> list[FilePatch]:
+    """Return the file that one operation changes: Update, Add or Delete, and the text without markers; empty as above."""
+    try:
+        return _bounded([_own_file(action, name, _lines(text) if text else [])])
+    except _NoPatch:
+        return []
+
+
+def _bounded(files: Iterable[FilePatch]) -> list[FilePatch]:
+    parsed = list(files)
+    if any(sum(map(len, [file.name, *file.about])) > MAX_HEAD for file in parsed):
+        raise _NoPatch
+    return parsed
+
+
+def _lines(text: str) -> Sequence[str]:
+    """Return the lines of a patch. Raise _NoPatch if there are too many, or if programs could split them in two ways."""
+    text = text.strip("\r\n")
+    if text.count("\r\n") == text.count("\n"):
+        text = text.replace("\r\n", "\n")
+    lines = text.splitlines()
+    if not 0 < len(lines) <= MAX_LINES or "\n".join(lines) != text:
+        raise _NoPatch
+    return lines
 
 
 def _own_files(lines: Sequence[str]) -> Iterator[FilePatch]:
@@ -65,7 +96,9 @@ def _own_files(lines: Sequence[str]) -> Iterator[FilePatch]:
 
 
 def _own_file(action: str, name: str, lines: Sequence[str]) -> FilePatch:
-    file = FilePatch(name)
+    file = FilePatch(name, numbered=action != "Update")
+    if any(map(_INDENTED.match, lines)):
+        raise _NoPatch
     if action != "Update":
         file.about.append(f"*** {action} File")
         wrong = (
@@ -82,12 +115,17 @@ def _own_file(action: str, name: str, lines: Sequence[str]) -> FilePatch:
         lines = lines[1:]
     heading = ""
     part = list[str]()
+    was = 1
+    now = 1
     for line in [*lines, None]:
-        if line is not None and line != _END and not line.startswith("@@"):
+        if line is not None and line not in {"@@", _END} and not line.startswith("@@ "):
             part.append(line)
             continue
         if heading or part:
-            file.parts.append((heading, _pairs(part)))
+            pairs = _pairs(part, was, now)
+            was += sum(pair.was is not None for pair in pairs)
+            now += sum(pair.now is not None for pair in pairs)
+            file.parts.append((heading, pairs))
         heading = line or ""
         part = []
     return file
@@ -148,9 +186,7 @@ def _unified_head(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
     return FilePatch(name, about), at
 
 
-def _pairs(
-    lines: Sequence[str], was: int | None = None, now: int | None = None
-) -> list[LinePair]:
+def _pairs(lines: Sequence[str], was: int, now: int) -> list[LinePair]:
     """Return the lines of a hunk, with removed lines beside those added after them. Numbering starts at `was` and `now`."""
     pairs: list[LinePair] = []
     removed: list[tuple[int | None, str]] = []
@@ -175,6 +211,6 @@ def _pairs(
             removed.append((was, text))
         else:
             added.append((now, text))
-        was = was if was is None or sign == "+" else was + 1
-        now = now if now is None or sign == "-" else now + 1
+        was += sign != "+"
+        now += sign != "-"
     return pairs

@@ -16,6 +16,8 @@
   window.pausepoint = /** @type {Pausepoint} */ ({});
   // Where this script does not run, the buttons stand below the input instead of staying in view.
   document.documentElement.classList.add("watches");
+  // A PDF is shown where the browser can; else, its frame would save it as a file.
+  document.documentElement.classList.toggle("shows-pdf", navigator.pdfViewerEnabled);
 
   // By request: the places that were in view, for each other place the spans of it that were, and the folds that are open. Pushes
   // and refusals replace the card, but not what a person has seen.
@@ -92,6 +94,7 @@
       }
       part.dataset.viewed = "";
     }
+    countFiles(card);
     // Advice of programs is shown after the person's own look.
     const plain = card.querySelector("button[data-plain]"), advice = card.querySelector(".advice:not(.after-look)");
     if (!(plain || advice) || missing(card).length) return;
@@ -99,6 +102,16 @@
     if (!advice) return;
     advice.classList.add("after-look");
     /** @type {HTMLDetailsElement} */ (advice.querySelector("details")).open = true;
+  }
+
+  // How many of the files that a patch changes were in view.
+  /** @param {HTMLElement} card */
+  function countFiles(card) {
+    const count = /** @type {HTMLElement | null} */ (card.querySelector(".files-viewed"));
+    if (!count) return;
+    const whole = reportOf(card).viewed.has("raw"), total = count.dataset.files ?? "";
+    const seen = [...card.querySelectorAll(".edit-file")].filter((file) => !file.querySelector(".left-out, [data-view]:not([data-viewed])"));
+    count.textContent = interpolate(gettext("Viewed %s of %s files"), [whole ? total : seen.length, total]);
   }
 
   // Spans in order, those that touch as one.
@@ -119,8 +132,9 @@
   function missing(card) {
     const { viewed } = reportOf(card), raw = card.querySelector(".left-out") !== null;
     return [...card.querySelectorAll("[data-view]:not([data-viewed])")].filter((part) => {
-      // The whole of a value that is open takes the place of its beginning.
-      if (part.matches(".edit *, :has(+ .fold[open])") || ["raw", `${part.dataset.view}+`, part.dataset.view].some((place) => viewed.has(place))) return false;
+      // The whole of a value that is open takes the place of its beginning; the rest of a diff stands below it.
+      const { view } = part.dataset, replaced = part.matches(".edit-file *") ? [] : [`${view}+`];
+      if (part.matches(".edit *, :not(.edit-file *):has(+ .fold[open])") || ["raw", view, ...replaced].some((place) => viewed.has(place))) return false;
       return raw || !part.closest(".raw");
     });
   }
@@ -155,7 +169,7 @@
   // --- A file that the page does not show was seen when it was opened.
   /** @param {MouseEvent} event */
   function open({ target }) {
-    const link = target instanceof Element ? target.closest("a[data-opens]") : null, card = link?.closest(CARDS);
+    const link = target instanceof Element ? target.closest("[data-opens]") : null, card = link?.closest(CARDS);
     if (link && card) reportOf(card).viewed.add(link.getAttribute("data-opens") ?? "");
     plan();
   }
@@ -205,7 +219,9 @@
     for (const fold of card.querySelectorAll(`details:is(.fold, .branch${raw}):not([open])`)) fold.open = true;
     const [next] = missing(card);
     if (!next) return false;
-    const { left, top, width, height } = next.getBoundingClientRect(), [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
+    // A file that is not shown here has a mark without a place: go to its link.
+    const { left, top, width, height } = (next.hidden && next.closest("li") || next).getBoundingClientRect();
+    const [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
     const box = sidewaysOf(next), frame = frameOf(card), size = box ? width : height;
     const seen = start * size > SLACK ? 0 : end * size;
     // Sideways only where it is: what has come into view with the page is looked at first.

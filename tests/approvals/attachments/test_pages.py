@@ -38,7 +38,7 @@ def page(client: Client, document: dict) -> str:
 
 
 def previews(html: str) -> list[str]:
-    """The addresses from which the folds of texts and tables are filled."""
+    """The addresses from which the folds of PDFs, texts and tables are filled."""
     return re.findall(r'hx-get="(/requests/[^"]+/attachments/[^"]+)"', html)
 
 
@@ -62,7 +62,9 @@ def test_a_page_names_every_file_with_its_type_and_shows_small_pictures():
         (one.attributes["alt"], one.attributes["width"], one.attributes["height"]) for one in figure.find("img")
     ]
     assert pictures == [("photo.png", "1", "1")]
-    assert len(previews(html)) == 2
+    folds = parse(html).find("details", class_="pdf") + parse(html).find("details", class_="fold")
+    assert [fold.find("summary")[0].words for fold in folds] == ["Show a.pdf", "Show note.txt", "Show payouts.csv"]
+    assert len(previews(html)) == 3
 
 
 def test_a_large_picture_is_shown_within_bounds_and_with_its_proportions():
@@ -73,7 +75,7 @@ def test_a_large_picture_is_shown_within_bounds_and_with_its_proportions():
 
 def test_a_text_and_a_table_are_shown_without_leaving_the_page():
     client = browser(bob())
-    text, table = (client.get(path).content.decode() for path in previews(page(client, ask())))
+    _, text, table = (client.get(path).content.decode() for path in previews(page(client, ask())))
     assert parse(text).find("pre")[0].words == TEXT.decode().strip()
     rows = [[cell.words for cell in row.find("th") + row.find("td")] for row in parse(table).find("tr")]
     assert rows == [["order", "amount"], ["4711", "120"], ["4712", "=1+1"]]
@@ -89,16 +91,49 @@ def test_nothing_in_a_text_becomes_a_part_of_the_page():
 
 def test_only_people_who_may_see_the_request_see_the_beginning_of_a_file():
     document = ask()
-    (path, _) = previews(page(browser(bob()), document))
-    assert browser(mallory()).get(path).status_code == 404
-    assert Client().get(path).status_code == 302
+    approver, stranger = browser(bob()), browser(mallory())
+    pdf, path, _ = previews(page(approver, document))
+    for address in (path, pdf, f"{pdf}pdf/"):
+        assert [client.get(address).status_code for client in (approver, stranger)] == [200, 404]
+        assert Client().get(address).status_code == 302
 
 
-def test_pictures_and_pdfs_have_no_preview_of_their_text():
+def test_a_pdf_is_framed_on_request_and_counts_as_seen_when_a_person_says_so():
+    client = browser(bob())
+    address = previews(page(client, ask()))[0]
+    shown = parse(client.get(address).content.decode())
+    assert [frame.attributes["src"].partition("#")[0] for frame in shown.find("iframe")] == [f"{address}pdf/"]
+    assert [button.attributes["data-opens"] for button in shown.find("button")] == ["file.2"]
+    assert [mark.attributes["data-view"] for mark in shown.find("i")] == ["file.2"]
+
+
+def test_the_frame_of_a_pdf_holds_nothing_but_a_pdf_and_only_pages_of_the_desk_hold_it():
+    client = browser(bob())
+    addresses = previews(page(client, ask()))
+    response = client.get(f"{addresses[0]}pdf/")
+    assert (response.status_code, response.content, dict(response.headers)) == (
+        200,
+        PDF,
+        dict(response.headers)
+        | {
+            "Content-Type": "application/pdf",
+            "Content-Disposition": 'inline; filename="a.pdf"',
+            "Content-Security-Policy": "default-src 'none'; object-src 'self'; frame-ancestors 'self'",
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "SAMEORIGIN",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cache-Control": "private, no-store",
+        },
+    )
+    assert [client.get(f"{address}pdf/").status_code for address in addresses[1:]] == [404, 404]
+    assert client.post(f"{addresses[0]}pdf/").status_code == 405
+
+
+def test_pictures_have_no_preview_of_their_text():
     document = ask()
     client = browser(bob())
     path = previews(page(client, document))[0]
-    for file in document["attachments"][:3]:
+    for file in document["attachments"][:2]:
         other = re.sub(r"attachments/[^/]+", f"attachments/{file['url'].rpartition('/')[2]}", path)
         assert client.get(other).status_code == 404
 

@@ -36,6 +36,7 @@ POLICY = {
     "img-src": "'self' data:",
     "font-src": "'self'",
     "connect-src": "'self'",
+    "frame-src": "'self'",
     "manifest-src": "'self'",
     "worker-src": "'self'",
     "form-action": "'self'",

@@ -103,6 +103,51 @@ def test_a_patch_is_shown_by_file_and_hunk():
     assert (update.name, update.about, update.shown[0].heading) == ("a.py", ["*** Move to: b.py"], "@@ def f")
     assert (lines(update), update.compares) == ([("old", "new"), ("same", "same")], True)
     assert (delete.name, delete.about, delete.shown) == ("c", ["*** Delete File"], [])
+    assert [(diff.added, diff.removed, diff.numbered) for diff in (update, delete)] == [(1, 1, False), (0, 0, True)]
+
+
+def test_operations_of_openais_tool_are_shown_as_the_files_that_they_change():
+    update = {"type": "update_file", "path": "a.py", "diff": "@@ def f\n-old\n+new"}
+    found = shown("apply_patch", **update)
+    assert [(diff.name, diff.about, lines(diff)) for diff in found.diffs] == [("a.py", [], [("old", "new")])]
+    several = shown("apply_patch", operations=[update, {"type": "delete_file", "path": "b", "diff": None}])
+    assert [(diff.name, diff.about) for diff in several.diffs] == [("a.py", []), ("b", ["*** Delete File"])]
+    assert (found.changed_files, several.changed_files, several.rows) == (1, 2, [])
+    assert [row.name for row in shown("apply_patch", **update, operations="x", mode="777").rows] == [
+        "operations",
+        "mode",
+    ]
+    for wrong in ({"type": ["x"]}, {"path": ""}, {"diff": 1}, {"diff": "*** Add File: b\n+x"}, {"mode": "777"}):
+        assert shown("apply_patch", operations=[update | wrong]).kind == ""
+
+
+def test_the_unchanged_lines_of_a_patch_without_numbers_are_never_folded():
+    same = "\n".join(f" {number}" for number in range(30))
+    own = f"*** Begin Patch\n*** Update File: a\n@@\n{same}\n-x\n+y\n*** End Patch"
+    assert [hunk.folded for hunk in shown("apply_patch", input=own).diffs[0].shown] == [False]
+    unified = f"--- a\n+++ b\n@@ -1,31 +1,31 @@\n{same}\n-x\n+y"
+    assert [hunk.folded for hunk in shown("apply_patch", input=unified).diffs[0].shown] == [True, False]
+
+
+def test_files_of_a_patch_that_are_only_in_the_raw_json_are_files_too():
+    patch = "\n".join(["*** Begin Patch", *(f"*** Delete File: {number}" for number in range(30)), "*** End Patch"])
+    found = shown("apply_patch", input=patch)
+    assert (len(found.diffs), found.left_out, found.changed_files) == (20, 10, 30)
+    assert [(part.place, part.values) for part in found.unseen({"input.call"})][-1] == ("raw", 10)
+
+
+@pytest.mark.django_db
+def test_the_bar_counts_the_files_of_a_patch_and_those_not_seen_are_asked_for():
+    patch = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b"
+    request = make_request(alice(), tool_name="apply_patch", input={"input": patch})
+    client = browser(bob())
+    page = parse(client.get(request.get_absolute_url()).text)
+    (count,) = page.find("span", class_="files-viewed")
+    assert (count.attributes["data-files"], len(page.find("div", class_="edit-file"))) == ("2", 2)
+    sent = {"verdict": "approve", "digest": request.input_digest}
+    decide = f"/requests/{request.pk}/decide/"
+    assert client.post(decide, sent | {"viewed": "input.call input.patch.0"}).status_code == 422
+    assert client.post(decide, sent | {"viewed": "input.call input.patch.0 input.patch.1"}).status_code == 302
 
 
 def test_a_malformed_patch_is_shown_as_its_text():
@@ -112,7 +157,8 @@ def test_a_malformed_patch_is_shown_as_its_text():
         "--- a\n+++ b\n@@ -1,2 +1 @@\n-a",
     ):
         found = shown("apply_patch", command=patch)
-        assert (found.kind, [(row.name, row.value) for row in found.rows]) == ("", [("command", patch)])
+        note = "shown as text: too long, or not a well-formed patch"
+        assert (found.kind, [(row.name, row.value, row.note) for row in found.rows]) == ("", [("command", patch, note)])
 
 
 def test_unchanged_lines_around_a_change_are_folded_and_need_not_be_opened():
@@ -120,6 +166,7 @@ def test_unchanged_lines_around_a_change_are_folded_and_need_not_be_opened():
     found = shown("Edit", file_path="a", old_string=before, new_string=before.replace("\n90\n", "\nninety\n"))
     (diff,) = found.diffs
     assert [(hunk.folded, len(hunk.pairs)) for hunk in diff.shown] == [(True, 87), (False, 7), (True, 6)]
+    assert (diff.shown[1].pairs[0], diff.numbered, found.numbered) == (LinePair("87", "87", 88, 88), False, False)
     assert list(found.unseen(found.open_places())) == []
 
 

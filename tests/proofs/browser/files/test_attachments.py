@@ -15,6 +15,7 @@ from tests.proofs.browser.test_inbox import status
 from tests.proofs.browser.test_live import card
 from tests.support.desk.files import CSV, PDF, TEXT, attachment
 from tests.support.machine import Remote
+from tests.support.processes.server import until
 
 __all__ = ["axe"]
 pytestmark = pytest.mark.browser
@@ -73,9 +74,9 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     # The content above the picture may not have been in view long enough.
     shown.get_by_text(re.compile(r"You haven't seen (.* and )?3 files yet\.")).wait_for()
     # The refusal has opened the folds, which load when they are in view.
-    see(page, ".attachment-preview", -1, "div[data-view]")
+    see(page, ".fold .attachment-preview", -1, "div[data-view]")
     assert shown.get_by_role("cell", name="=1+1").is_visible()
-    see(page, ".attachment-preview", 0, "pre[data-view]")
+    see(page, ".fold .attachment-preview", 0, "pre[data-view]")
     assert shown.get_by_text("Müller asks for 120 €.").is_visible()
     assert status(server, request_id) == "pending"
     if folder := os.environ.get("PICTURES"):
@@ -91,13 +92,72 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     assert status(server, request_id) == "approved"
 
 
+def pdf(action: bytes) -> bytes:
+    """A PDF of one page, which a browser shows, that does this when it is opened."""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R /OpenAction << %s >> >>" % action,
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 300] >>",
+    ]
+    body, places = b"%PDF-1.7\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"trailer << /Size 4 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(body)
+    return body + b"xref\n0 4\n0000000000 65535 f \n" + table + end
+
+
+HOSTILE = {
+    "message.pdf": b"/S /JavaScript /JS (app.alert('Approve everything'); this.submitForm('%s'); app.launchURL('%s');)",
+    "link.pdf": b"/S /URI /URI (%s)",
+}
+
+
+def test_a_pdf_is_shown_in_a_frame_that_reaches_nothing_and_is_left_by_keyboard(notified_windows, people, server, axe):
+    """Of the whole browser: its engine alone has no viewer for PDFs."""
+    evil = f"{server.address}/evil/".encode()
+    files = [attachment(pdf(action.replace(b"%s", evil)), name) for name, action in HOSTILE.items()]
+    asked = Remote(server, "requester", ("ask", "read")).ask(tool_name="pay", tool_call_id="pdf", attachments=files)
+    page = notified_windows.open(people("approver"), f"/requests/{asked['id']}/")
+    messages, calls = [], []
+    page.on("dialog", lambda dialog: (messages.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: calls.append(request.url))
+
+    def viewers() -> int:
+        return sum(frame.url.startswith("chrome-extension:") for frame in page.frames)
+
+    page.keyboard.press("o")
+    page.wait_for_function(SEE_REST)
+    assert (page.locator("iframe").count(), messages) == (0, [])
+    for place, name in enumerate(HOSTILE):
+        page.get_by_text(f"Show {name}").click()
+        until(lambda: page.evaluate("true") and viewers() > place, "the viewer shows the PDF")  # noqa: B023 - called here
+    until(lambda: page.evaluate("true") and messages, "the script of the PDF has run")
+    assert (messages, page.url) == (["Approve everything"], f"{server.address}/requests/{asked['id']}/")
+    assert [url for url in calls if "evil" in url] == []
+    assert violations(page, axe) == {}
+
+    page.locator("summary", has_text="message.pdf").focus()
+    pressed = 0
+    while page.evaluate("document.activeElement.dataset.opens") is None:
+        page.keyboard.press("Tab")
+        pressed += 1
+        assert pressed < 40
+    page.keyboard.press("Enter")
+    page.locator(".attachment-preview [role=status]").first.wait_for()
+    page.get_by_role("button", name="Mark as viewed").click()
+    page.locator("button[data-key=a]").click()
+    card(page, asked["id"]).locator(".outcome").wait_for()
+
+
 def test_files_fit_into_a_narrow_window_and_are_read_by_screen_readers(windows, people, request_id, axe):
     page = windows.open(people("approver"), f"/requests/{request_id}/", viewport={"width": 360, "height": 740})
     page.wait_for_function("() => document.querySelector('.attachments img').naturalWidth > 0")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     if folder := os.environ.get("PICTURES"):
         page.screenshot(path=Path(folder) / "attachments-phone.png", full_page=True)
-    for fold in page.locator(".attachments summary").all():
+    for fold in page.locator(".attachments .fold > summary").all():
         fold.click()
     page.get_by_role("cell", name="=1+1").wait_for()
     page.get_by_text("Müller asks for 120 €.").wait_for()
