@@ -66,11 +66,12 @@ def test_a_time_of_less_than_a_day_has_the_words_of_a_browser(left, english, ger
 @pytest.mark.parametrize(
     ("left", "clock"),
     [
-        ({"minutes": 14, "seconds": 9}, "12:14 · 14:09"),
-        ({"hours": 2}, "14:00"),
-        ({"hours": 12}, "Nov 25, 00:00"),
-        ({"seconds": -5}, "11:59 · 0:00"),
+        ({"minutes": 4, "seconds": 9}, "at 12:04, 4:09 left"),
+        ({"minutes": 14, "seconds": 9}, "at 12:14"),
+        ({"hours": 2}, "at 14:00"),
+        ({"hours": 12}, "at Nov 25, 00:00"),
+        ({"seconds": -5}, "at 11:59, 0:00 left"),
     ],
 )
-def test_a_deadline_has_its_time_and_what_is_left_of_the_last_hour(left, clock):
+def test_a_deadline_has_its_time_and_in_the_last_five_minutes_the_rest(left, clock):
     assert deadline_clock(NOON + timedelta(**left)) == clock
