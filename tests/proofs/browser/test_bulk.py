@@ -134,7 +134,7 @@ def test_what_was_not_in_view_is_asked_about_once_and_recorded(windows, people, 
     tool, requests = refunds
     page = windows.open(people("approver"), viewport=SIZES["wide"], reduced_motion="reduce")
     reviewed(page, server.address, tool)
-    large = page.locator(".bulk-line", has_text="50000")
+    large = page.locator(".bulk-line", has_text="50,000")
     large.get_by_role("checkbox").check()
     button = page.locator(".bulk-decide > button")
     with page.expect_navigation():
@@ -145,7 +145,7 @@ def test_what_was_not_in_view_is_asked_about_once_and_recorded(windows, people, 
     picture(page, "bulk-refused")
     assert violations(page, axe) == {}
     # Earlier choices and seen parts are kept.
-    assert page.locator(".bulk-line", has_text="50000").get_by_role("checkbox").is_checked()
+    assert page.locator(".bulk-line", has_text="50,000").get_by_role("checkbox").is_checked()
     assert not page.locator(".bulk-line", has_text="JPY").get_by_role("checkbox").is_checked()
     until(lambda: button.inner_text().startswith("Approve 24 requests, "), "the number of those chosen")
     seen = int(button.inner_text().split()[3])

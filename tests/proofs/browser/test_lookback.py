@@ -33,10 +33,10 @@ def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, 
     page.locator(".entry-checkpoint").nth(1).wait_for()
     assert "by approver via web" in page.locator(".entry-decided p").nth(1).inner_text()
     page.get_by_role("link", name="compare with the previous one").last.click()
-    assert page.locator(".pair-changed del").first.inner_text() == "approval-requested"
-    assert page.locator(".pair-changed ins").first.inner_text() == "output-denied"
+    assert page.locator(".pair-changed del").first.inner_text() == "waiting for approval"
+    assert page.locator(".pair-changed ins").first.inner_text() == "rejected"
     page.get_by_role("link", name="Swap").click()
-    assert page.locator(".pair-changed ins").first.inner_text() == "approval-requested"
+    assert page.locator(".pair-changed ins").first.inner_text() == "waiting for approval"
     page.wait_for_load_state()  # its styles are there
     page.set_viewport_size({"width": 360, "height": 740})
     tops = [page.locator(side).first.bounding_box()["y"] for side in (".side-before", ".side-after")]

@@ -166,7 +166,8 @@ def test_files_fit_into_a_narrow_window_and_are_read_by_screen_readers(windows, 
 
 def test_a_bulk_page_tells_files_that_were_opened_from_others(windows, people, request_id):
     page = windows.open(people("approver"), "/requests/")
-    page.locator(f"input[name=pick][value^='{request_id}']").check()
+    # Other tests ask for the same, so its row may be in the fold of alike ones.
+    page.locator(f"input[name=pick][value^='{request_id}']").evaluate("box => box.click()")
     page.locator("#bulk button[value=approve]").click()
     line = page.locator(".bulk-files li").filter(has_text="note.txt")
     assert line.inner_text().endswith("not opened")

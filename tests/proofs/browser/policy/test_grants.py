@@ -48,7 +48,7 @@ def test_a_grant_is_given_with_a_key_seen_used_revoked_and_stopped(windows, peop
         "For this API key (requested by requester), calls of sendReport with this exact input run without asking, until"
     )
     page.get_by_label("After the maximum uses").check()
-    page.get_by_label("Maximum uses").fill("2")
+    page.get_by_role("textbox", name="Maximum uses").fill("2")
     page.locator(".grant-sentence", has_text="at most 2 times").wait_for()
     page.get_by_role("button", name="Approve and grant").click()
     page.locator(".outcome").wait_for()
@@ -123,7 +123,11 @@ def test_without_scripts_the_panel_is_a_page(windows, people, server):
         page.get_by_role("link", name="Approve for…").click()
     page.get_by_label("Any input").check()
     press(page, "Show what this means")
-    assert page.locator(".grant-sentence").inner_text().startswith("Calls of sendLetter with any input run")
+    assert (
+        page.locator(".grant-sentence")
+        .inner_text()
+        .startswith("For this API key (requested by requester), calls of sendLetter with any input run")
+    )
     press(page, "Approve and grant")
     assert page.locator(".outcome b").all_inner_texts()[:2] == ["Approved", "approver"]
     assert remote.ask(**CALL | {"tool_name": "sendLetter", "input": {"to": "Jane"}})["status"] == "approved"
@@ -197,9 +201,9 @@ def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
     link = shown.locator("[data-grants]:focus")
     link.wait_for()
     link.press("Enter")
-    page.get_by_label("Maximum uses").fill("7")
+    page.get_by_role("textbox", name="Maximum uses").fill("7")
     page.keyboard.press("Escape")
-    assert page.get_by_label("Maximum uses").input_value() == "7"
+    assert page.get_by_role("textbox", name="Maximum uses").input_value() == "7"
     page.get_by_label("Any input").check()
     sentence.wait_for()
     # With real keys: where a script moves the focus out of a field, the next key is taken for the rest of a sentence.
