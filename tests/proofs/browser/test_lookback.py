@@ -34,7 +34,7 @@ def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, 
     assert "by approver via web" in page.locator(".entry-decided p").nth(1).inner_text()
     page.get_by_role("link", name="compare with the previous one").last.click()
     assert page.locator(".pair-changed del").first.inner_text() == "waiting for approval"
-    assert page.locator(".pair-changed ins").first.inner_text() == "rejected"
+    assert page.locator(".pair-changed ins").first.inner_text() == "denied"
     page.get_by_role("link", name="Swap").click()
     assert page.locator(".pair-changed ins").first.inner_text() == "waiting for approval"
     page.wait_for_load_state()  # its styles are there
