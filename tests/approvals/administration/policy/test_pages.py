@@ -211,6 +211,9 @@ def test_a_change_is_replayed_and_then_applied_with_a_reason(client):
     previewed = re.search(r'name="previewed" value="([^"]+)"', page.content.decode())[1]
     without = post(client, {"rules": [ALLOW]}, "apply", previewed=previewed, reason=" ")
     assert (without.status_code, live_version()) == (422, None)
+    assert re.search(
+        r'<textarea id="reason"[^>]*aria-invalid="true" aria-describedby="refusal"', without.content.decode()
+    )
     other = post(client, {"rules": []}, "apply", previewed=previewed, reason="Because.")
     assert (other.status_code, live_version()) == (200, None), "only what was previewed is applied"
     applied = post(client, {"rules": [ALLOW]}, "apply", previewed=previewed, reason="Because.")

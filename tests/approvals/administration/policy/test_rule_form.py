@@ -16,6 +16,7 @@ from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
 from approvals.text.text import INVISIBLE
 from tests.approvals.policy.writing import DIRECTORY
 from tests.support.desk.browser_form import sent_by_browser
+from tests.support.desk.votes import make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -150,3 +151,9 @@ def test_each_template_fills_the_form():
         form = PolicyRuleForm(sent_by_browser(html_of(PolicyRuleForm(data_of(rule), checked=False))))
         assert form.is_valid(), rule["name"]
         stored_form({"rules": [form.rule(None)]}, replace(DIRECTORY, roles={"approver": 9, "administrator": 10}))
+
+
+def test_templates_name_teams_as_they_are_spelled_here():
+    make_team("Finance")
+    groups = starters()[1]["ask"]["stages"][0]["groups"]
+    assert groups == [{"teams": ["Finance"]}, {"teams": ["security"]}]
