@@ -19,7 +19,7 @@ def test_a_worker_ends_though_the_database_is_gone(tmp_path):
         worker = team.start("worker")
         until(lambda: team.rows("SELECT count(*) FROM approvals_worker") == [(1,)], "the worker shows itself")
         cluster.stop()
-        until(lambda: "away" in team.said(), "the worker misses its database")
+        until(lambda: "The database is unavailable" in team.said(), "the worker misses its database")
         worker.terminate()
         assert worker.wait(2 * PATIENCE) == 0
     cluster.remove()

@@ -140,12 +140,13 @@ def test_a_pdf_is_shown_in_a_frame_that_reaches_nothing_and_is_left_by_keyboard(
 
     page.locator("summary", has_text="message.pdf").focus()
     pressed = 0
-    while page.evaluate("document.activeElement.dataset.opens") is None:
+    while not page.evaluate("document.activeElement.matches('button[data-opens]')"):
         page.keyboard.press("Tab")
         pressed += 1
         assert pressed < 40
+    place = page.evaluate("document.activeElement.dataset.opens")
     page.keyboard.press("Enter")
-    page.locator(".attachment-preview [role=status]").first.wait_for()
+    page.locator(f".attachment-preview:has([data-view='{place}']) [role=status]").wait_for()
     page.get_by_role("button", name="Mark as viewed").click()
     page.locator("button[data-key=a]").click()
     card(page, asked["id"]).locator(".outcome").wait_for()

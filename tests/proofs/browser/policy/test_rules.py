@@ -50,10 +50,11 @@ def test_a_rule_is_written_replayed_applied_and_used(windows, server, axe):
     page.get_by_label("Value", exact=True).fill("short")
     page.get_by_label("Allow without asking").check()
     assert not page.get_by_label("How many").is_visible()
-    page.get_by_label("Name", exact=True).press("Enter")
-    page.get_by_text("“short” is not a number.").first.wait_for()
+    with page.expect_navigation():
+        page.get_by_label("Name", exact=True).press("Enter")
+    page.locator("main form").get_by_text("“short” is not a number.").first.wait_for()
     value = page.get_by_label("Value", exact=True)
-    assert value.evaluate("field => field === document.activeElement")
+    page.wait_for_function("field => field === document.activeElement", arg=value.element_handle())
     assert violations(page, axe) == {}
     value.fill("100")
     live = page.locator("#rule-live")
