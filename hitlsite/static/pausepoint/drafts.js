@@ -9,7 +9,7 @@
   const NEVER = new Set(["typed_name", "to"]);
   /** @typedef {{ at: number, fields: Record<string, string> }} Draft */
   /** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
-  /** @typedef {{ id: string, value: string, text: string, caret: number[] | null }} Typed */
+  /** @typedef {{ id: string, value: string, text: string, caret: number[] | null, files: FileList | null }} Typed */
   /** @param {string} words @param {Record<string, unknown>} values */
   const say = (words, values) => interpolate(words, values, true);
 
@@ -131,16 +131,21 @@
     }
   });
 
+  // The chosen files, which no text stands for.
+  /** @param {Field} field */
+  const filesOf = (field) => ("files" in field && field.files?.length ? field.files : null);
+
   /** @param {HTMLElement} shown */
   function keep(shown) {
     const id = /** @type {string} */ (requestOf(shown)), active = document.activeElement;
     /** @param {Field} field */
     const isDraft = (field) => isText(field) && !sent.has(id) && field.value.trim() && field.value !== field.defaultValue;
     /** @param {Field} field */
-    const isKept = (field) => isDraft(field) || (field === active && (isText(field) || NEVER.has(field.name)));
+    const isKept = (field) => isDraft(field) || filesOf(field) !== null || (field === active && (isText(field) || NEVER.has(field.name)));
     const kept = [...shown.querySelectorAll("textarea, input")].filter(isKept).map((field) => ({
-      id: field.id, value: field.value, text: field.value === field.defaultValue ? "" : field.value,
-      caret: field === active ? [field.selectionStart, field.selectionEnd].map((place) => place ?? field.value.length) : null,
+      id: field.id, value: field.value, text: field.value === field.defaultValue || filesOf(field) ? "" : field.value,
+      files: filesOf(field),
+      caret: field === active && !filesOf(field) ? [field.selectionStart, field.selectionEnd].map((place) => place ?? field.value.length) : null,
     }));
     if (kept.length) queueMicrotask(() => goOn(id, kept));
   }
@@ -156,10 +161,11 @@
 
   // Returns whether the new card has the field.
   /** @param {Typed} typed */
-  function restoreField({ id, value, caret }) {
+  function restoreField({ id, value, caret, files }) {
     const field = /** @type {Field | null} */ (document.getElementById(id));
     if (!field) return false;
-    field.value = value;
+    if (files) /** @type {HTMLInputElement} */ (field).files = files;
+    else field.value = value;
     if (caret) focusAt(field, caret);
     return true;
   }

@@ -41,6 +41,13 @@ def test_a_person_sends_a_file_and_the_agent_reads_it(windows, people, server, a
     field = shown.get_by_label("Signed contract")
     field.set_input_files({"name": "contract.txt", "mimeType": "text/plain", "buffer": TEXT})
     shown.get_by_label("Remark").fill("Both pages")
+    if scripted:
+        # A push replaces the card, and the chosen file stays.
+        advice = {"hint": "look_closer", "text": "Is it signed?", "raise_priority": "high"}
+        path = f"/requests/{asked['id']}/advice"
+        assert Remote(server, "auditor", ("read", "advise")).send("POST", path, advice).status == 201
+        shown.locator(".badge.priority-high").wait_for()
+        assert field.evaluate("field => field.files.length") == 1
     shown.get_by_role("button", name="Answer").click()
     shown.locator(".refusal").wait_for()
     assert shown.locator(".field-error").inner_text() == "This is text/plain, and has to be application/pdf."
