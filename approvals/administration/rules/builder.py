@@ -99,10 +99,11 @@ def build(
     place = int(named) if named.isdecimal() and len(named) < 4 else len(rules)
     edited = Draft(draft, rules, min(place, len(rules)))
     data: Any = request.POST
+    templates = starters() if action == "new" or edited.before is None else []
     match action:
         case "new":
             chosen = [
-                rule for number, rule in enumerate(starters()) if str(number) == detail
+                rule for number, rule in enumerate(templates) if str(number) == detail
             ]
             data = data_of(chosen[0] if chosen else {"then": Then.ASK})
         case "edit":
@@ -129,7 +130,7 @@ def build(
         "form": form,
         "place": "" if edited.before is None else edited.place,
         **carried,
-        "starters": starters() if edited.before is None else (),
+        "starters": templates if edited.before is None else (),
         "fields": _known_fields(request, data),
         "live": _live(request, edited, data),
     }
