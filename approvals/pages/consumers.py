@@ -101,14 +101,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
         # Join the groups before catching up, so that a change in between is pushed twice rather than never.
         await listeners.wait_until_ready(*self.subscription.join(groups))
         liveness.add_page(self)
-        await self.push(self.catch_up)
-        if not liveness.is_live():
-            await self.send(_live_mark(live=False))
+        await self.show_liveness(live=liveness.is_live())
 
     async def show_liveness(self, *, live: bool) -> None:
-        """Show whether pushes work, and push the missed changes; called when that changes."""
-        await self.send(_live_mark(live=live))
-        await self.push(self.catch_up)
+        """Push whether the page is live, together with the changes that it missed; called when that changes."""
+        await self.push(self.catch_up, mark=_live_mark(live=live))
 
     async def disconnect(self, code: int) -> None:
         liveness.remove_page(self)
@@ -140,8 +137,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.send(_live_mark(live=liveness.is_live()))
         return result
 
-    async def push(self, render: Render, *args: Hashable) -> bool:
-        """Render for the session's user and send. Return False, and close the socket, if the session has ended.
+    async def push(self, render: Render, *args: Hashable, mark: str = "") -> bool:
+        """Render for the session's user and send it after `mark`. Return False, and close the socket, if the session has ended.
 
         Pages that push the same thing at the same time are rendered together, and the pages of one user only once.
         """
@@ -150,9 +147,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         )
         if html is None:
             await self.close(LOGGED_OUT)
-        elif html.strip():
+        elif html.strip() or mark:
             await self.send(
-                html
+                mark + html
                 if len(html.encode()) <= MAX_PUSH
                 else render_to_string("approvals/_outdated.html")
             )

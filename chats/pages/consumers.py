@@ -60,9 +60,9 @@ class ChatConsumer(LiveConsumer):
             viewer, queries.get_chat_for(viewer, self.chat_pk), limit=CATCH_UP
         )
 
-    async def push(self, *args: Any) -> bool:
+    async def push(self, *args: Any, mark: str = "") -> bool:
         try:
-            active = await super().push(*args)
+            active = await super().push(*args, mark=mark)
         except ChatNotFound:
             await self.close(NOT_FOUND)
             return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncIterator
 
@@ -12,12 +12,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from approvals.db.pool import run
-from approvals.live import liveness
 from hitlsite.asgi import application
 
 ORIGIN = "http://localhost"
 #: Seconds for something immediate; a loaded machine may need them.
 SOON = 60
+MARK = re.compile(r'<span id="live" hx-swap-oob="outerHTML"[^>]+>(?:\s*<span [^>]+>[^<]*</span>)+\s*</span>')
 
 
 def cookie_of(user: User) -> str:
@@ -29,8 +29,19 @@ def cookie_of(user: User) -> str:
 class Line(WebsocketCommunicator):
     """An open page."""
 
+    #: The changes that the page had missed, until they are read.
+    missed = ""
+
     async def push(self) -> str:
-        return str(await self.receive_from(SOON))
+        missed, self.missed = self.missed, ""
+        return missed or str(await self.receive_from(SOON))
+
+    async def receive_nothing(self, timeout: float = 0.1, interval: float = 0.01) -> bool:
+        return not self.missed and bool(await super().receive_nothing(timeout, interval))
+
+    async def catch_up(self) -> None:
+        """Read the mark that the page is live, and keep the changes that come with it for the first push."""
+        self.missed = MARK.sub("", str(await self.receive_from(SOON))).strip()
 
     async def closed_with(self) -> int:
         message = await self.receive_output(SOON)
@@ -54,13 +65,10 @@ def dial(path: str, origin: str = ORIGIN, cookie: str = "") -> Line:
 @contextlib.asynccontextmanager
 async def line(path: str, user: User, *, cookie: str = "") -> AsyncIterator[Line]:
     """A page of this user's that hears rings; a session of its own unless it gets one."""
-    before = set(liveness._pages)
     opened = dial(path, cookie=cookie or await run(cookie_of, user))
     assert (await opened.connect(SOON))[0]
-    async with asyncio.timeout(SOON):
-        # A page is open once all of its groups are joined: earlier messages are lost without a valid `since`.
-        while not set(liveness._pages) - before:
-            await asyncio.sleep(0.005)
+    # A page that is live has joined all of its groups, and hears every ring.
+    await opened.catch_up()
     try:
         yield opened
     finally:

@@ -202,12 +202,9 @@
     while (element.previousElementSibling?.matches("[data-problem]")) element.previousElementSibling.remove();
   }
 
-  // --- The connection status.
+  // --- The connection status. "Live" is said by the server, once this page has caught up.
   let wasLive = false;
-  document.addEventListener("htmx:wsOpen", () => {
-    wasLive = true;
-    showStatus("on", gettext("Live"));
-  });
+  document.addEventListener("htmx:wsOpen", () => { wasLive = true; });
   document.addEventListener("htmx:wsConnecting", () => { if (!wasLive) showStatus("off", gettext("Connecting…")); });
   document.addEventListener("htmx:wsClose", (event) => {
     const code = event.detail.event.code;
