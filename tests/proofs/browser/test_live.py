@@ -84,7 +84,12 @@ def test_a_page_that_was_closed_because_it_read_nothing_loads_again_unless_someo
     _, mine = people("requester").pause("Please refund order 90, 500 euros")
     page = windows.open(people("approver"), f"/#{mine}")
     sockets = []
-    page.route_web_socket("**/ws/**", lambda socket: sockets.append(socket))  # a function, which Playwright marks
+
+    def passed_on(socket):
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    page.route_web_socket("**/ws/**", passed_on)
     page.reload()
     page.locator("#live[data-state=on]").wait_for()
     with page.expect_navigation():
