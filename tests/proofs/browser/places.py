@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.proofs.browser.conftest import LIVE
 from tests.proofs.browser.policy.places import policy_places_of
 from tests.proofs.browser.test_forms import LAST_HOUR, TRIP
 from tests.support.machine import Remote
@@ -206,9 +207,8 @@ def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
         if who not in opened:
             opened[who] = windows.open(people(who), reduced_motion="reduce") if who else windows.stranger(server)
         opened[who].goto(server.address + path)
-        if opened[who].locator("[ws-connect^='/ws/chats/']").count():
-            # Wait for the first push to a chat, because swapping it in takes the focus.
-            opened[who].wait_for_selector("html[data-pushed]", state="attached")
+        if opened[who].locator("#live").count():
+            opened[who].wait_for_selector(LIVE, state="attached")
         opened[who].evaluate("document.querySelectorAll('details:not([name])').forEach(one => { one.open = true; })")
         yield name, opened[who]
 
@@ -226,6 +226,7 @@ def violations(page, axe: str) -> dict[tuple[int, str], list[str]]:
     found = {}
     for size, scheme in SIGHTS:
         page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme)
+        # What moves or fades has other colours meanwhile.
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         found[size["width"], scheme] = page.evaluate(LOOK)
     return {where: what for where, what in found.items() if what}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import expect
 
+from tests.proofs.browser.conftest import LIVE
 from tests.proofs.browser.places import each_page
 from tests.proofs.browser.test_inbox import batches, row
 from tests.support.machine import Remote
@@ -43,8 +45,8 @@ def test_every_page_has_the_same_edges_as_the_header(windows, people, server, pl
 
 def test_the_bar_is_one_row_with_every_filter_set(windows, people):
     page = windows.open(people("approver"), EVERY_FILTER, viewport={"width": 1280, "height": 800})
-    assert page.locator(".chips .chip[data-chip]").count() == 9
-    assert page.locator(".filter-bar").evaluate(BAR) == [34, 0]
+    expect(page.locator(".chips .chip[data-chip]")).to_have_count(9)
+    until(lambda: page.locator(".filter-bar").evaluate(BAR) == [34, 0], "the bar is one row")
 
 
 def test_a_filter_is_set_by_keys_alone(windows, people):
@@ -62,7 +64,7 @@ def test_a_filter_is_set_by_keys_alone(windows, people):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/?kind=approval")
-    assert page.locator(".chips .chip[data-chip=kind] > summary").inner_text() == "Kind: Approval"
+    expect(page.locator(".chips .chip[data-chip=kind] > summary")).to_have_text("Kind: Approval")
 
 
 def test_a_filter_is_set_without_javascript(windows, people):
@@ -70,7 +72,7 @@ def test_a_filter_is_set_without_javascript(windows, people):
     page.get_by_text("Filter", exact=True).click()
     page.locator("[data-chip=priority] > summary").click()
     page.get_by_role("link", name="High", exact=True).click()
-    assert page.url.endswith("/?priority=high")
+    expect(page).to_have_url(re.compile(r"/\?priority=high$"))
 
 
 def test_requests_are_selected_and_decided_together_on_a_phone(windows, people, server):
@@ -84,8 +86,8 @@ def test_requests_are_selected_and_decided_together_on_a_phone(windows, people, 
     row(page, requests[1]).get_by_role("checkbox").tap()
     # The click comes a moment after the touch.
     page.locator("#bulk-count", has_text="2 selected").wait_for()
-    box = page.locator("#bulk").bounding_box()
-    assert (box["x"], box["width"], box["y"] + box["height"] <= 732) == (10, 340, True)
+    place = "bar => { const { x, width, bottom } = bar.getBoundingClientRect(); return [x, width, bottom <= 732]; }"
+    until(lambda: page.locator("#bulk").evaluate(place) == [10, 340, True], "the bar is above the edge of the window")
     page.locator("#bulk").get_by_role("button", name="Approve…").tap()
     page.get_by_role("button", name="Approve 2 requests").tap()
     page.get_by_role("heading", name="2 requests approved").wait_for()
@@ -163,7 +165,7 @@ def test_nothing_moves_while_a_page_loads(windows, people, server, places):
                 page.goto("about:blank")
             page.goto(server.address + path)
             if page.locator("#live").count():
-                page.wait_for_selector('#live[data-state="on"]', state="attached")
+                page.wait_for_selector(LIVE, state="attached")
             if name == "opened":
                 page.locator(f"#request-{made['id']}").wait_for()
             if page.evaluate("window.shifted") > NOTICED:
@@ -182,7 +184,7 @@ def test_nothing_moves_while_a_page_arrives_bit_by_bit(windows, people, server, 
     for name in ("form", "waiting"):
         _, path = places[name]
         page.goto(server.address + path)
-        page.wait_for_selector('#live[data-state="on"]', state="attached")
+        page.wait_for_selector(LIVE, state="attached")
         if page.evaluate("window.shifted") > NOTICED:
             moved[name] = page.evaluate("window.shifts")
     assert moved == {}

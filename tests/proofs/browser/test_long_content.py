@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.test_forms import LAST_HOUR, TRIP
 from tests.proofs.browser.test_looks import OVERFLOW, PHONE
@@ -263,13 +264,13 @@ def test_hidden_button_is_not_visible(windows, desk, agent, approver):
     form = {"type": "object", "properties": {"stops": stops}}
     asked = agent.ask(kind="form", title="Where?", tool_name="", input={}, response_schema=form)
     page = windows.open(approver, "/requests/?q=nothing-like-this", viewport={"width": DESKTOP, "height": 900})
-    assert page.locator("#bulk-every").is_hidden()
+    expect(page.locator("#bulk-every")).to_be_hidden()
     page.goto(f"{desk.address}/requests/{asked['id']}/")
     add = page.get_by_role("button", name="Add a row")
     for _ in range(4 - page.locator(".list-rows input").count()):
         add.click()
-    assert page.locator(".list-rows input").count() == 4
-    assert page.locator(".list-rows + button").is_hidden()
+    expect(page.locator(".list-rows input")).to_have_count(4)
+    expect(page.locator(".list-rows + button")).to_be_hidden()
 
 
 def test_right_to_left_text_does_not_rearrange_its_surroundings(windows, desk, agent, approver):

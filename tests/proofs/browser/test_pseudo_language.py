@@ -16,6 +16,7 @@ from approvals.administration.connecting.integrations import INTEGRATIONS
 from approvals.outbound import outbox
 from approvals.record.events import EVENTS
 from chats.states import FinishReason
+from tests.proofs.browser.conftest import LIVE
 from tests.proofs.browser.places import each_page, places_of
 from tests.support import catalogues
 from tests.support.machine import Remote
@@ -215,7 +216,7 @@ def test_what_scripts_show_is_translated(windows, travellers, abroad, sights):
     found["refused answer"] = bare(page, data)
     # A new request announces itself on a page that is open.
     page.goto(f"{abroad.address}/requests/")
-    page.wait_for_selector('#live[data-state="on"]')
+    page.wait_for_selector(LIVE)
     travellers("requester").pause("Please refund order 990, 500 euros")
     page.locator("#arrivals-show").wait_for()
     found["new request"] = bare(page, data_of(abroad))
