@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.proofs.browser.conftest import LIVE
 from tests.proofs.browser.places import violations
-from tests.proofs.browser.test_deliberate_decisions import UNSEEN
+from tests.proofs.browser.test_deliberate_decisions import RESTED, UNSEEN
 from tests.proofs.browser.test_inbox import FLOWING, FROZEN, status
 from tests.support.machine import Remote
 from tests.support.processes.server import until
@@ -86,7 +86,7 @@ def picture(page, name: str) -> None:
 def read_on(page, most: int = 80) -> None:
     """Press a, each time the page has rested, until it leads to the button."""
     for _ in range(most):
-        page.wait_for_function("() => !window.pausepoint.seen.hasJustMoved()")
+        page.evaluate(RESTED)
         page.keyboard.press("a")
         if page.locator(".bulk-decide > button:focus").count():
             return

@@ -136,6 +136,8 @@ ROWS_IN_VIEW = f"card => [...card.querySelectorAll('.values tr')].map({IN_VIEW})
 BAR = """card => [...card.querySelectorAll('.verdicts :is(.decision-bar, .decision-stay)')]
     .find(bar => bar.getClientRects().length && getComputedStyle(bar).position === 'sticky')
     ?.getBoundingClientRect().height / innerHeight"""
+#: The second after the page has moved by itself, in which keys do nothing, is over at once.
+RESTED = "{ const { now } = performance; performance.now = () => now.call(performance) + 1000; }"
 UNSEEN = "SELECT body FROM approvals_auditentry WHERE event = 'request.decided' AND request_id = ?"
 
 
@@ -217,21 +219,17 @@ def test_a_wide_table_scrolls_in_its_own_frame_and_its_rows_are_seen_span_by_spa
     # All lines are in view, but not the whole of any.
     assert (page.evaluate(OVERFLOW) <= 0, shown.locator("tr[data-viewed]").count()) == (True, 0)
     while not shown.evaluate("card => window.pausepoint.seen.isSeen(card)"):
-        page.wait_for_function(RESTED)
+        page.evaluate(RESTED)
         page.keyboard.press("a")
         presses += 1
         assert presses < 60
     assert frame.evaluate("frame => frame.scrollLeft") > 0
     assert violations(page, axe) == {}
     assert shown.locator("tr[data-view]:not([data-viewed])").count() == 0
-    page.wait_for_function(RESTED)
+    page.evaluate(RESTED)
     page.keyboard.press("a")
     until(lambda: status(server, request) == "approved", "the approval")
     assert "unseen" not in json.loads(server.value(UNSEEN, request.replace("-", "")))["data"]
-
-
-#: Whether the page has not moved by itself for a second.
-RESTED = "() => !window.pausepoint.seen.hasJustMoved()"
 
 
 def test_parts_that_were_never_in_view_cause_one_warning_beside_the_button(windows, people, server, ask):
@@ -261,8 +259,11 @@ def test_parts_that_were_never_in_view_cause_one_warning_beside_the_button(windo
     assert json.loads(server.value(UNSEEN, request.replace("-", "")))["data"]["unseen"]["parts"] > 0
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("where", ["page", "list"])
+# Zoomed, the list shows a request as a phone does.
+@pytest.mark.parametrize(
+    ("where", "size"),
+    [(where, size) for where in ("page", "list") for size in SIZES if (where, size) != ("list", "zoomed")],
+)
 def test_the_key_that_approves_pages_through_what_is_unread_first(windows, people, server, ask, size, where):
     body = "\n\n".join(f"Dear Ada, part {part}. " + "It leaves our house on Monday. " * 20 for part in range(12))
     request = ask(title="Write", tool_name="write", priority="normal", input={"to": "ada@example.com", "body": body})
@@ -280,11 +281,11 @@ def test_the_key_that_approves_pages_through_what_is_unread_first(windows, peopl
     announced(page, "The page has just moved. Look at it, then press again.")
     page.evaluate(FLOWING)
     while not shown.evaluate("card => window.pausepoint.seen.isSeen(card)"):
-        page.wait_for_function(RESTED)
+        page.evaluate(RESTED)
         page.keyboard.press("a")
         presses += 1
         assert presses < 60
-    page.wait_for_function(RESTED)
+    page.evaluate(RESTED)
     assert status(server, request) == "pending"
     page.keyboard.press("a")
     until(lambda: status(server, request) == "approved", "the approval")

@@ -213,7 +213,7 @@ def test_text_streams_in_and_stop_keeps_it(windows, tmp_path):
         chat.locator(".live-step", has_text="This goes on").wait_for()
         chat.get_by_role("button", name="Stop").click()
         wait_for_state(chat, "stopped")
-        expect(chat.locator("#turn")).to_have_text("Stopped by requester")
+        expect(chat.locator("#turn")).to_have_text("Stopped by requester", use_inner_text=True)
         expect(chat.locator(".live-step")).to_have_count(0)
         expect(chat.get_by_text("This goes on")).to_have_count(1)
         kept = last_text(chat).inner_text()

@@ -167,7 +167,7 @@ def test_without_a_connection_the_app_shows_a_page_and_has_stored_nothing_else(w
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("No connection")
     expect(page.locator(".bar nav, .who")).to_have_count(0)
-    expect(page.locator(".problem")).to_have_css("max-width", "560px")
+    expect(page.locator(".problem").first).to_have_css("max-width", "560px")
     assert page.evaluate(STORED) == ["/offline/"]
     page.context.set_offline(False)
     page.reload()
