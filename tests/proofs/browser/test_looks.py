@@ -18,14 +18,25 @@ from tests.support.processes.server import until
 pytestmark = pytest.mark.browser
 
 PHONE = 360
-#: A narrow phone, a phone, a desktop at a zoom of 200 %, and desktops.
-WIDTHS = (320, PHONE, 640, 1280, 1440)
+COMMON = 1280
+#: A narrow phone, a phone, a desktop at a zoom of 200 %, and desktops. In the last of them, the next page is loaded.
+WIDTHS = (320, PHONE, 640, 1440, COMMON)
 SCHEMES = ("light", "dark")
 OTHER_SIGHTS = ((PHONE, "dark"), (1280, "light"))
 #: Smaller than a finger on purpose: they stand aside, and there is another way (the summary's own line, the card's page).
 QUIET = "button.quiet"
 #: Invisible: it lets Enter send the search without scripts.
 UNSEEN = ".visually-hidden"
+
+#: Lists, a request with and without earlier decisions, and pages that are read or filled in.
+IN_THE_GRID = ("desk", "decided", "workflows", "workflow", "waiting", "critical", "form", "insights", "audit", "chats", "mixed",
+         "usage", "timeline", "profile", "keys")  # fmt: skip
+EDGES = """() => {
+    const page = document.querySelector('main > div:not(.first-run)').getBoundingClientRect();
+    return [document.querySelector('.brand').getBoundingClientRect().left, page.left, page.right];
+}"""
+#: The edges of the header and of the content, by the width of the window.
+GRID = {COMMON: [16, 16, 1264], 1600: [80, 80, 1520]}
 
 OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 TOO_LOW = f"""() => [...document.querySelectorAll('main button:not({QUIET}, {UNSEEN}), main .button')]
@@ -74,11 +85,15 @@ PALE = """() => {
 }"""
 
 
-def test_every_page_is_accessible_fits_and_reads_well_at_every_size_in_both_themes(
+def test_every_page_is_accessible_fits_stays_in_place_and_reads_well_at_every_size_in_both_themes(
     windows, people, server, places, axe
 ):
-    wrong, too_wide, too_low, pale = {}, {}, {}, {}
-    for name, page in each_page(windows, people, server, places):
+    wrong, too_wide, too_low, pale, edges, moved = {}, {}, {}, {}, {}, {}
+    for name, page in each_page(windows, people, server, places, moved=moved):
+        if name in IN_THE_GRID:
+            for width in GRID:
+                page.set_viewport_size({"width": width, "height": 900})
+                edges[name, width] = page.evaluate(EDGES)
         if found := violations(page, axe):
             wrong[name] = found
         for width, scheme in OTHER_SIGHTS:
@@ -93,7 +108,10 @@ def test_every_page_is_accessible_fits_and_reads_well_at_every_size_in_both_them
                 too_wide[name, width] = over
             if width == PHONE and (low := page.evaluate(TOO_LOW)):
                 too_low[name] = low
-    assert (wrong, too_wide, too_low, pale) == ({}, {}, {}, {})
+    # The style guide is for developers of pages, and shows the parts of all of them at once.
+    moved.pop("styleguide", None)
+    assert (wrong, too_wide, too_low, pale, moved) == ({}, {}, {}, {}, {})
+    assert edges == {(name, width): GRID[width] for name in IN_THE_GRID for width in GRID}
 
 
 def test_light_and_dark_differ(windows, people):
