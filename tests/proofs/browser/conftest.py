@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.proofs.browser.places import axe, places  # noqa: F401
+from tests.proofs.browser.places import LIVE, axe, places  # noqa: F401
 from tests.support.processes.server import Person, Server, until
 from tests.support.services import find_chromium, real_processes  # noqa: F401
 
@@ -24,8 +24,6 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 PATIENCE = 60_000
-#: The page has everything that it missed while it loaded: nothing late arrives.
-LIVE = '#live[data-state="on"]'
 #: Collects all announcements, because the next one replaces the last one on the page.
 ANNOUNCEMENTS = """window.announcements = [];
 document.addEventListener('DOMContentLoaded', () => {

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.proofs.browser.conftest import LIVE, caught
-from tests.proofs.browser.places import violations
+from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.places import LIVE, violations
 from tests.proofs.browser.test_live import card
 
 pytestmark = pytest.mark.browser

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import LIVE
-from tests.proofs.browser.places import violations
+from tests.proofs.browser.places import LIVE, violations
 from tests.proofs.browser.test_deliberate_decisions import RESTED, UNSEEN
 from tests.proofs.browser.test_inbox import FLOWING, FROZEN, status
 from tests.support.machine import Remote

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import LIVE
-from tests.proofs.browser.places import violations
+from tests.proofs.browser.places import LIVE, violations
 from tests.proofs.browser.test_inbox import FLOWING, FROZEN, announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.proofs.browser.test_looks import OVERFLOW

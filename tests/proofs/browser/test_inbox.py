@@ -9,7 +9,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import LIVE
+from tests.proofs.browser.places import LIVE
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import LIVE
+from tests.proofs.browser.places import LIVE
 from tests.support.machine import Remote
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import Person, Server, until

@@ -7,7 +7,8 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import LIVE, caught
+from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.places import LIVE
 from tests.proofs.browser.test_deliberate_decisions import FOLDED, HOLD, LONG, LONG_HOLD, held
 from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card

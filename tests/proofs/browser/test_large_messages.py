@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.proofs.browser.conftest import LIVE
+from tests.proofs.browser.places import LIVE
 from tests.proofs.browser.test_story import ask, wait_for_state, write
 
 pytestmark = pytest.mark.browser

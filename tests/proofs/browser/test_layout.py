@@ -7,8 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import LIVE
-from tests.proofs.browser.places import SHIFTS, shifts_of
+from tests.proofs.browser.places import LIVE, SHIFTS, shifts_of
 from tests.proofs.browser.test_inbox import batches, row
 from tests.support.machine import Remote
 from tests.support.processes.server import until

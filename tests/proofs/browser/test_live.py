@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import LIVE
+from tests.proofs.browser.places import LIVE
 from tests.proofs.browser.test_inbox import status
 from tests.proofs.browser.test_journeys import CLIPBOARD, copied, press
 from tests.proofs.browser.test_story import ask, wait_for_state

@@ -16,8 +16,7 @@ from approvals.administration.connecting.integrations import INTEGRATIONS
 from approvals.outbound import outbox
 from approvals.record.events import EVENTS
 from chats.states import FinishReason
-from tests.proofs.browser.conftest import LIVE
-from tests.proofs.browser.places import each_page, places_of
+from tests.proofs.browser.places import LIVE, each_page, places_of
 from tests.support import catalogues
 from tests.support.machine import Remote
 from tests.support.processes.server import Person, Server

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import LIVE
+from tests.proofs.browser.places import LIVE
 from tests.support.chats import agents
 from tests.support.chats.files import PNG
 from tests.support.processes.server import Server
