@@ -16,7 +16,7 @@ from tests.support.processes.shared import run_folder
 from tests.support.services import ROUNDS, server
 
 __all__ = ["django_db_setup", "server"]
-pytest_plugins = ["tests.support.speed"]
+pytest_plugins = ["tests.support.selection", "tests.support.speed"]
 
 #: Fewer on PostgreSQL: more of the same values show no more of what differs between databases.
 EXAMPLES = 15 if os.environ.get("TEST_ON") == "postgresql" else 50

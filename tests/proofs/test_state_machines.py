@@ -38,7 +38,7 @@ def test_any_order_of_changes_leaves_of_scopes_what_their_model_says():
     )
 
 
-@settings(max_examples=2_000 * ROUNDS)
+@settings(max_examples=1_000 * ROUNDS)
 @given(standings(), requests(), changes)
 def test_everyone_may_what_the_model_of_permissions_says(who, request, change):
     agree_with_the_model(who, request)
@@ -51,19 +51,19 @@ def test_any_order_of_votes_and_rights_counts_as_in_the_model(election, absent_f
     count_as_the_model(election, absent_first, happened)
 
 
-@settings(max_examples=2_000 * ROUNDS)
+@settings(max_examples=1_000 * ROUNDS)
 @given(CASES)
 def test_any_ask_becomes_what_the_model_says(case):
     agrees_with_the_model(case)
 
 
-@settings(max_examples=2_000 * ROUNDS)
+@settings(max_examples=1_000 * ROUNDS)
 @given(STORIES)
 def test_any_answer_becomes_what_the_model_says(story):
     answer_agrees_with_the_model(story)
 
 
-@settings(max_examples=2_000 * ROUNDS)
+@settings(max_examples=1_000 * ROUNDS)
 @given(VOTES)
 def test_any_vote_becomes_what_the_model_says(story):
     vote_agrees_with_the_model(story)

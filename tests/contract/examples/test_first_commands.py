@@ -193,7 +193,8 @@ def answer_everything(demo: Demo, leaving: threading.Event) -> None:
                 decision = REFUNDS.get(colleague.send("GET", f"/requests/{request['id']}").body["input"]["order"])
             if decision:
                 decided = colleague.send("POST", f"/requests/{request['id']}/decision", decision)
-                assert decided.status == 200, decided
+                # Meanwhile a command may have decided it, or not wait any more.
+                assert decided.status in {200, 409, 410}, decided
 
 
 @pytest.mark.server

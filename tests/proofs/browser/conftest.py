@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.proofs.browser.places import axe, places  # noqa: F401
+from tests.proofs.browser.places import LIVE, axe, places  # noqa: F401
 from tests.support.processes.server import Person, Server, until
 from tests.support.services import find_chromium, real_processes  # noqa: F401
 
@@ -24,8 +24,6 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 PATIENCE = 60_000
-#: Marks a page that has received a push.
-PUSHED = "document.addEventListener('htmx:wsAfterMessage', () => { document.documentElement.dataset.pushed = ''; })"
 #: Collects all announcements, because the next one replaces the last one on the page.
 ANNOUNCEMENTS = """window.announcements = [];
 document.addEventListener('DOMContentLoaded', () => {
@@ -44,7 +42,9 @@ def pytest_runtest_setup() -> None:
 # in which neither Django nor other asynchronous tests would work.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    with importlib.import_module("playwright.sync_api").sync_playwright() as play:
+    playwright = importlib.import_module("playwright.sync_api")
+    playwright.expect.set_options(timeout=PATIENCE)
+    with playwright.sync_playwright() as play:
         launched = play.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         yield launched
         launched.close()
@@ -88,7 +88,6 @@ class Windows:
         context = self.browser.new_context(**{"service_workers": "block", **options})
         self.contexts.append(context)
         context.set_default_timeout(PATIENCE)
-        context.add_init_script(PUSHED)
         context.add_init_script(ANNOUNCEMENTS)
         address = person.server.address
         context.add_cookies([{"name": name, "value": value, "url": address} for name, value in person.cookies.items()])
@@ -97,7 +96,7 @@ class Windows:
         page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
         page.goto(address + path)
         if options.get("java_script_enabled", True) and page.locator("#live").count():
-            page.wait_for_selector('#live[data-state="on"]')
+            page.wait_for_selector(LIVE)
         return page
 
     def stranger(self, server: Server, **options: Any) -> Page:

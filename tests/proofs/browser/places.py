@@ -15,6 +15,8 @@ from tests.support.processes.server import until
 from tests.support.services import install_packages
 
 PACKAGE = Path(__file__).parent / "axe"
+#: The page has everything that it missed while it loaded: nothing late arrives.
+LIVE = '#live[data-state="on"]'
 #: Half of the combinations: another test compares the colours of the other half.
 SIGHTS = (({"width": 360, "height": 740}, "light"), ({"width": 1280, "height": 900}, "dark"))
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -198,17 +200,38 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     }
 
 
-def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
-    """Visit every page, in one window per person, with all details open, except menus, of which one is open at a time."""
+#: How much has moved, and details for a failure: each entry with the beginning of its elements, from where and to where.
+SHIFTS = """window.shifted = 0; window.shifts = [];
+new PerformanceObserver(list => { for (const { value, sources } of list.getEntries()) {
+    window.shifted += value;
+    window.shifts.push([value, ...sources.map(({ node, previousRect: from, currentRect: to }) =>
+        [(node?.outerHTML ?? node?.data ?? "").slice(0, 80), from.x, from.y, to.x, to.y])]);
+} }).observe({ type: "layout-shift", buffered: true });"""
+#: More than this of the window has moved, which a person notices.
+NOTICED = 0.02
+
+
+def shifts_of(page) -> list[Any]:
+    """Return what has moved while a page loaded, if a person notices it."""
+    return page.evaluate("window.shifts") if page.evaluate("window.shifted") > NOTICED else []
+
+
+def each_page(windows, people, server, places, *, moved: dict[str, Any] | None = None) -> Iterator[tuple[str, Any]]:
+    """Visit every page, in one window per person, with all details open, except menus, of which one is open at a time.
+
+    With `moved`, note there what has moved on each page while it loaded.
+    """
     windows.tolerate(" 404 ")
     opened = {}
     for name, (who, path) in places.items():
         if who not in opened:
             opened[who] = windows.open(people(who), reduced_motion="reduce") if who else windows.stranger(server)
+            opened[who].add_init_script(SHIFTS)
         opened[who].goto(server.address + path)
-        if opened[who].locator("[ws-connect^='/ws/chats/']").count():
-            # Wait for the first push to a chat, because swapping it in takes the focus.
-            opened[who].wait_for_selector("html[data-pushed]", state="attached")
+        if opened[who].locator("#live").count():
+            opened[who].wait_for_selector(LIVE, state="attached")
+        if moved is not None and (shifts := shifts_of(opened[who])):
+            moved[name] = shifts
         opened[who].evaluate("document.querySelectorAll('details:not([name])').forEach(one => { one.open = true; })")
         yield name, opened[who]
 
@@ -226,6 +249,7 @@ def violations(page, axe: str) -> dict[tuple[int, str], list[str]]:
     found = {}
     for size, scheme in SIGHTS:
         page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme)
+        # What moves or fades has other colours meanwhile.
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         found[size["width"], scheme] = page.evaluate(LOOK)
     return {where: what for where, what in found.items() if what}

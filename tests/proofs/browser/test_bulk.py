@@ -8,9 +8,10 @@ import os
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.proofs.browser.places import violations
-from tests.proofs.browser.test_deliberate_decisions import UNSEEN
+from tests.proofs.browser.places import LIVE, violations
+from tests.proofs.browser.test_deliberate_decisions import RESTED, UNSEEN
 from tests.proofs.browser.test_inbox import FLOWING, FROZEN, status
 from tests.support.machine import Remote
 from tests.support.processes.server import until
@@ -58,12 +59,16 @@ def mails(remote, number: int) -> tuple[str, list[str]]:
 def reviewed(page, address: str, tool: str) -> None:
     """Select all requests for a tool and go to the page that decides them, with the keyboard alone."""
     page.goto(f"{address}/?tool={tool}")
-    page.wait_for_selector('#live[data-state="on"]')
+    page.wait_for_selector(LIVE)
     page.locator("#bulk-all").check()
     page.locator("#bulk button[value=approve]").focus()
     with page.expect_navigation():
         page.keyboard.press("Enter")
     page.wait_for_load_state()
+
+
+#: Two frames after the page has come to rest, its scripts have looked at what is in view.
+LOOKED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def unseen(server, request: str):
@@ -80,7 +85,7 @@ def picture(page, name: str) -> None:
 def read_on(page, most: int = 80) -> None:
     """Press a, each time the page has rested, until it leads to the button."""
     for _ in range(most):
-        page.wait_for_function("() => !window.pausepoint.seen.hasJustMoved()")
+        page.evaluate(RESTED)
         page.keyboard.press("a")
         if page.locator(".bulk-decide > button:focus").count():
             return
@@ -103,10 +108,10 @@ def test_two_enters_decide_nothing_and_one_key_goes_through_all_of_it(windows, p
     )
     assert page.evaluate(SEEN) < 23
     left_out = page.locator(".bulk-line.is-left-out")
-    assert left_out.count() == 2
-    assert "another currency: JPY, where most have EUR" in left_out.nth(0).inner_text()
-    assert "amount is 50,000, far from the others" in left_out.nth(1).inner_text()
-    assert page.locator(".bulk-sums").inner_text().split("\n")[0] == "Sum of amount in EUR"
+    expect(left_out).to_have_count(2)
+    expect(left_out.nth(0)).to_contain_text("another currency: JPY, where most have EUR")
+    expect(left_out.nth(1)).to_contain_text("amount is 50,000, far from the others")
+    expect(page.locator(".bulk-sums")).to_contain_text("Sum of amount in EUR")
     picture(page, f"bulk-{size}")
     assert violations(page, axe) == {}
 
@@ -119,11 +124,11 @@ def test_two_enters_decide_nothing_and_one_key_goes_through_all_of_it(windows, p
     assert page.evaluate("scrollY") == there
     page.evaluate(FLOWING)
     read_on(page)
-    assert button.inner_text() == "Approve 23 requests, 23 seen"
+    expect(button).to_have_text("Approve 23 requests, 23 seen")
     assert {status(server, one) for one in requests} == {"pending"}
     with page.expect_navigation():
         page.keyboard.press("Enter")
-    assert page.locator("h1").inner_text() == "23 requests approved"
+    expect(page.locator("h1")).to_have_text("23 requests approved")
     assert {status(server, requests[number]) for number in (5, 17)} == {"pending"}
     decided = [one for number, one in enumerate(requests) if number not in (5, 17)]
     assert {unseen(server, one) for one in decided} == {None}
@@ -147,7 +152,8 @@ def test_what_was_not_in_view_is_asked_about_once_and_recorded(windows, people, 
     # Earlier choices and seen parts are kept.
     assert page.locator(".bulk-line", has_text="50,000").get_by_role("checkbox").is_checked()
     assert not page.locator(".bulk-line", has_text="JPY").get_by_role("checkbox").is_checked()
-    until(lambda: button.inner_text().startswith("Approve 24 requests, "), "the number of those chosen")
+    expect(button).to_contain_text("Approve 24 requests, ")
+    page.evaluate(LOOKED)
     seen = int(button.inner_text().split()[3])
     with page.expect_navigation():
         button.click()
@@ -166,9 +172,10 @@ def test_long_texts_are_read_in_full_on_the_page(windows, people, server, remote
     picture(page, f"bulk-mails-{size}")
     assert (page.evaluate(BOXES), page.evaluate("document.documentElement.scrollWidth - innerWidth")) == (0, 0)
     button = page.locator(".bulk-decide > button")
-    until(lambda: button.inner_text() == "Approve 3 requests, 0 seen", "that no mail was seen whole")
+    # No mail was seen whole.
+    expect(button).to_have_text("Approve 3 requests, 0 seen")
     read_on(page)
-    assert button.inner_text() == "Approve 3 requests, 3 seen"
+    expect(button).to_have_text("Approve 3 requests, 3 seen")
     with page.expect_navigation():
         page.keyboard.press("Enter")
     assert [unseen(server, one) for one in requests] == [None] * 3
@@ -180,9 +187,8 @@ def test_without_javascript_all_of_it_is_recorded_as_unseen_and_the_page_says_so
     for box in page.locator("[name=pick]").all():
         box.check()
     page.locator("#bulk button[value=approve]").click()
-    assert (
+    expect(page.locator(".bulk-unwatched")).to_contain_text(
         "The audit log will show everything that you approve here as unseen"
-        in page.locator(".bulk-unwatched").inner_text()
     )
     # The words are there before the stylesheet is.
     page.locator(".by-key").wait_for(state="hidden")

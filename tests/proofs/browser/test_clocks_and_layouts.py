@@ -27,35 +27,38 @@ def agent(server):
 
 
 def test_a_wrong_clock_of_the_browser_does_not_expire_a_request(windows, people, agent):
-    asked = agent.ask(title="Clock?", timeout=10 * 60_000)
+    asked = agent.ask(title="Clock?", timeout=60 * 60_000)
     page = windows.open(people("approver"), "/")
     page.context.add_init_script(AHEAD)
     page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + f"/requests/{asked['id']}/")
     deadline = page.locator(".deadline")
     deadline.locator("time").filter(has_text="minutes").wait_for()
-    words = deadline.locator("time").first.inner_text()
-    assert words in {"in 9 minutes", "in 10 minutes"}, words
+    # By the browser's clock it is less than 40 minutes.
+    assert 41 <= int(deadline.locator("time").first.inner_text().split()[1]) <= 60
     assert "0:00" not in deadline.locator(".left").inner_text()
-    assert page.evaluate("Math.abs(Date.now() - 20 * 60_000 - window.pausepoint.now()) < 5_000")
+    assert page.evaluate("Math.abs(Date.now() - 20 * 60_000 - window.pausepoint.now()) < 60_000")
 
 
-@pytest.mark.parametrize(
-    ("down", "help_key"),
-    [
-        (["\u043e", "KeyJ", False], ["\u061f", "Slash", True]),
-        (["\u03be", "KeyJ", False], ["?", "Slash", True]),
-        (["\u05d7", "KeyJ", False], ["?", "Slash", True]),
-        (["\u062a", "KeyJ", False], ["\u061f", "Slash", True]),
-    ],
-    ids=["Cyrillic", "Greek", "Hebrew", "Arabic"],
-)
-def test_shortcuts_are_at_their_places_on_layouts_without_latin_letters(windows, people, agent, down, help_key):
-    agent.ask(title="Layout?")
+#: The keys at the places of `j` and `?`.
+LAYOUTS = {
+    "Cyrillic": (["\u043e", "KeyJ", False], ["\u061f", "Slash", True]),
+    "Greek": (["\u03be", "KeyJ", False], ["?", "Slash", True]),
+    "Hebrew": (["\u05d7", "KeyJ", False], ["?", "Slash", True]),
+    "Arabic": (["\u062a", "KeyJ", False], ["\u061f", "Slash", True]),
+}
+
+
+def test_shortcuts_are_at_their_places_on_layouts_without_latin_letters(windows, people, agent):
+    for _ in LAYOUTS:
+        agent.ask(title="Layout?")
     page = windows.open(people("approver"), "/requests/")
-    page.evaluate(PRESS, down)
-    page.wait_for_function("document.activeElement.closest('.inbox-row') !== null")
-    page.evaluate(PRESS, help_key)
-    page.locator("dialog#keys[open]").wait_for()
+    for down, help_key in LAYOUTS.values():
+        page.evaluate("() => document.activeElement.blur()")
+        page.evaluate(PRESS, down)
+        page.wait_for_function("() => document.activeElement.closest('.inbox-row') !== null")
+        page.evaluate(PRESS, help_key)
+        page.locator("dialog#keys[open]").wait_for()
+        page.get_by_role("button", name="Close").click()
 
 
 def test_a_letter_with_an_accent_is_no_shortcut(windows, people):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 
 import pytest
+from playwright.sync_api import expect
+
+from tests.proofs.browser.places import LIVE
 
 pytestmark = pytest.mark.browser
 
@@ -86,7 +90,7 @@ def test_requests_are_decided_by_keyboard_and_the_next_opens(windows, people, se
     announced(page, "This request has just opened. Look at it, then press again.")
     page.evaluate(FLOWING)
     assert [status(server, one) for one in (first, second)] == ["approved", "pending"]
-    assert row(page, first).locator(".row-values").inner_text().startswith("Approved by approver")
+    expect(row(page, first).locator(".row-values")).to_contain_text("Approved by approver")
     opened(page, second)
     page.keyboard.press("c")
     page.keyboard.type("not a, not r: just j and x")
@@ -95,13 +99,15 @@ def test_requests_are_decided_by_keyboard_and_the_next_opens(windows, people, se
     opened(page, third)
     page.keyboard.press("k")
     # The typed text is still there.
-    assert opened(page, second).get_by_placeholder("Message to the agent").input_value() == "not a, not r: just j and x"
+    message = opened(page, second).get_by_placeholder("Message to the agent")
+    expect(message).to_have_value("not a, not r: just j and x")
     # Also when moving by mouse.
     titles = [row(page, one).locator(".row-title") for one in (third, second)]
     titles[0].click()
     opened(page, third)
     titles[1].click()
-    assert opened(page, second).get_by_placeholder("Message to the agent").input_value() == "not a, not r: just j and x"
+    opened(page, second)
+    expect(message).to_have_value("not a, not r: just j and x")
     page.keyboard.press("r")
     opened(page, third)
     decided = server.value("SELECT comment FROM approvals_decision WHERE request_id = ?", second.replace("-", ""))
@@ -127,12 +133,14 @@ def test_one_column_shows_list_or_request_and_back_returns(windows, people, aske
     page = windows.open(people("approver"), f"/?q={word}", viewport={"width": 400, "height": 800})
     row(page, first).locator(".row-title").click()
     card(page, first).wait_for()
-    assert (row(page, first).is_visible(), page.url.endswith(f"#{first}")) == (False, True)
+    expect(row(page, first)).to_be_hidden()
+    expect(page).to_have_url(re.compile(f"#{first}$"))
     page.get_by_role("button", name="Next request").click()
     card(page, second).wait_for()
     page.go_back()
     row(page, first).wait_for()
-    assert (page.locator("#detail").is_visible(), page.url.endswith(f"?q={word}")) == (False, True)
+    expect(page.locator("#detail")).to_be_hidden()
+    expect(page).to_have_url(re.compile(rf"\?q={word}$"))
     # A reload shows the open request again.
     row(page, second).locator(".row-title").click()
     card(page, second).wait_for()
@@ -149,8 +157,9 @@ def test_filters_views_palette_and_snooze(windows, people, server, asked):
     page.locator("summary", has_text="Tool").click()
     page.locator(".suggestions a", has_text="issueRefund").wait_for()
     # The field of the menu has the focus. Typing filters, and Enter takes the first suggestion.
+    page.locator("[data-chip=tool] input:focus").wait_for()
     page.keyboard.type("zzz")
-    assert page.locator(".suggestions a:visible").count() == 0
+    expect(page.locator(".suggestions a:visible")).to_have_count(0)
     for _ in "zzz":
         page.keyboard.press("Backspace")
     page.keyboard.type("REF")
@@ -161,17 +170,17 @@ def test_filters_views_palette_and_snooze(windows, people, server, asked):
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_role("link", name=f"{word} 2").wait_for()
     page.wait_for_load_state()  # before that, keys do nothing
-    assert page.locator(".views [aria-current]").inner_text().startswith(word)
+    expect(page.locator(".views [aria-current]")).to_contain_text(word)
     page.keyboard.press("s")
     page.wait_for_url("**sort=deadline**")
     page.goto(f"{bob.server.address}/?q={word}")
-    page.wait_for_selector('#live[data-state="on"]')
+    page.wait_for_selector(LIVE)
     page.keyboard.press("j")
     opened(page, first)
     page.keyboard.press("h")
     page.keyboard.press("4")
     opened(page, second)
-    assert row(page, first).count() == 0
+    expect(row(page, first)).to_have_count(0)
     # A reply of another person brings it back, behind the button.
     people("requester").post(f"/requests/{first}/comments/", text="Please look again.")
     page.get_by_role("button", name="Show 1 new request").click()
@@ -214,11 +223,12 @@ def test_shortcuts_can_be_turned_off(windows, people, asked):
     page.get_by_label("Use keyboard shortcuts in this browser").check()
     page.get_by_role("button", name="Close").click()
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "filter-q"
+    expect(page.locator("#filter-q")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("x")
-    assert (marked(page), page.locator("#bulk-count").inner_text()) == (request, "1 selected")
+    expect(page.locator("#bulk-count")).to_have_text("1 selected")
+    assert marked(page) == request
 
 
 def test_request_page_is_decided_by_keyboard(windows, people, server, asked):
@@ -232,7 +242,7 @@ def test_request_page_is_decided_by_keyboard(windows, people, server, asked):
     assert status(server, request) == "pending"
     page.keyboard.press("r")
     page.locator(".outcome:focus").wait_for()
-    assert page.locator(".outcome blockquote").inner_text() == "a reason, not r"
+    expect(page.locator(".outcome blockquote")).to_have_text("a reason, not r")
     page.keyboard.press("a")
     announced(page, "There is nothing to decide here.")
     assert status(server, request) == "rejected"
@@ -270,10 +280,10 @@ def test_new_requests_wait_behind_a_button(windows, people, asked):
     third = ask()
     show = page.get_by_role("button", name="Show 2 new requests")
     show.wait_for()
+    expect(page.locator("#inbox-count")).to_have_text("3 waiting")
     assert (tops(page)[:1], marked(page), page.locator(".inbox-list > .inbox-row").count()) == (before, first, 1)
-    assert page.locator("#inbox-count").inner_text() == "3 waiting"
     show.click()
-    assert page.locator(".inbox-list > .inbox-row").count() == 3
+    expect(page.locator(".inbox-list > .inbox-row")).to_have_count(3)
     assert marked(page) == second
     # Requests that do not match the filters are not announced, and one that is decided before it was shown is dropped.
     people("requester").pause("Please refund order elsewhere, 500 euros")
@@ -286,9 +296,9 @@ def test_new_requests_wait_behind_a_button(windows, people, asked):
     row(page, third).locator(".row-outcome", has_text="approver").wait_for()
     # A grouped list shows them under a heading of their own.
     page.goto(f"{people('approver').server.address}/?q={word}&group=tool")
-    page.wait_for_selector('#live[data-state="on"]')
-    assert page.locator("#section-new").is_hidden()
+    page.wait_for_selector(LIVE)
+    expect(page.locator("#section-new")).to_be_hidden()
     fifth = ask()
     page.get_by_role("button", name="Show 1 new request").click()
-    assert page.get_by_role("heading", name="New", exact=True).is_visible()
-    assert page.locator("#list-new > .inbox-row").get_attribute("id") == f"row-{fifth}"
+    expect(page.get_by_role("heading", name="New", exact=True)).to_be_visible()
+    expect(page.locator("#list-new > .inbox-row")).to_have_id(f"row-{fifth}")

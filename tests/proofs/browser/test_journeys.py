@@ -11,7 +11,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
+from tests.proofs.browser.places import LIVE
 from tests.support.machine import Remote
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import Person, Server, until
@@ -103,7 +105,7 @@ def test_an_auditor_finds_a_decision_follows_it_both_ways_exports_it_and_cannot_
     # Nothing on a page decides, and the addresses behind the buttons of others refuse.
     assert page.locator(DOORS).all_inner_texts() == []
     page.goto(f"{server.address}/requests/{waiting}/")
-    assert page.get_by_text("Waiting for someone who may decide this.").count() == 1
+    expect(page.get_by_text("Waiting for someone who may decide this.")).to_have_count(1)
     assert page.locator("button[name=verdict], form.verdicts, form.comment").all_inner_texts() == []
     refused = [
         people("auditor").decide(waiting, verdict="approve").status,
@@ -199,7 +201,7 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
         assert accepted.told(secret)["data"]["request_id"] == request["id"]
         until(lambda: not server.value(f"{failed} AND delivered_at IS NULL"), "it is noted as delivered")
         page.reload()
-        assert delivery.locator(".badge").inner_text() == "Delivered"
+        expect(delivery.locator(".badge")).to_have_text("Delivered")
         press(page, "Remove webhook")
 
     set_up_the_tool(page)
@@ -257,7 +259,7 @@ def test_a_newcomer_gets_from_an_empty_database_to_the_first_answer(fresh, windo
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password").fill("pausepoint")
     press(page, "Log in")
-    page.wait_for_selector('#live[data-state="on"]')
+    page.wait_for_selector(LIVE)
     page.evaluate("window.untouched = true")
     steps = page.get_by_role("region", name="Set up Pausepoint").get_by_role("listitem")
     heads = ["Add an approver", "Create an API key", "Ask the first question", "Answer it"]
@@ -301,4 +303,4 @@ def test_a_newcomer_gets_from_an_empty_database_to_the_first_answer(fresh, windo
     done("Done", "Done", "Done", "Done")
     assert page.evaluate("window.untouched")
     page.reload()
-    assert page.get_by_role("region", name="Set up Pausepoint").count() == 0
+    expect(page.get_by_role("region", name="Set up Pausepoint")).to_have_count(0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.places import LIVE
 from tests.proofs.browser.test_deliberate_decisions import FOLDED, HOLD, LONG, LONG_HOLD, held
 from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
@@ -40,7 +42,7 @@ def log_in(page) -> None:
     page.fill("#id_username", "approver")
     page.fill("#id_password", "pausepoint")
     page.click("main button")
-    page.wait_for_selector('#live[data-state="on"]')
+    page.wait_for_selector(LIVE)
 
 
 def test_a_log_out_sends_what_is_held_first_and_leaves_nothing_in_the_browser(windows, server, ask):
@@ -112,10 +114,10 @@ def test_text_that_somebody_overtook_becomes_a_note_of_its_own_request(windows, 
     page.locator(f"#row-{first} .row-title").click()
     of(first).wait_for()
     page.locator(f"#detail-body #kept-{first}").get_by_role("button", name="Use as internal note").click()
-    assert page.locator("#detail-body .new-note textarea").input_value() == "About the first."
+    expect(page.locator("#detail-body .new-note textarea")).to_have_value("About the first.")
     page.locator(f"#row-{second} .row-title").click()
     of(second).wait_for()
-    assert page.locator("#detail-body .new-note textarea").input_value() == "About the second."
+    expect(page.locator("#detail-body .new-note textarea")).to_have_value("About the second.")
 
 
 def test_parts_that_were_opened_on_the_page_of_a_mail_count_as_seen(windows, people, server, ask, tmp_path):
@@ -142,10 +144,10 @@ def test_the_snooze_key_acts_on_the_selected_row_and_says_which(windows, people,
     page.locator(f"#detail-body #request-{first}").wait_for()
     page.locator(f"#row-{second} .row-title").focus()
     page.keyboard.press("h")
-    assert page.locator("#snooze-request").inner_text() == f"Second {word}?"
+    expect(page.locator("#snooze-request")).to_have_text(f"Second {word}?")
     page.keyboard.press("1")
     page.locator(f"#row-{second}").wait_for(state="detached")
-    assert page.locator(f"#row-{first}").count() == 1
+    expect(page.locator(f"#row-{first}")).to_have_count(1)
 
 
 def test_a_decision_whose_answer_is_slow_or_broken_is_looked_up_and_never_offered_for_discarding(windows, server, ask):
@@ -164,7 +166,7 @@ def test_a_decision_whose_answer_is_slow_or_broken_is_looked_up_and_never_offere
     answer = caught(page, answers)
     page.clock.run_for(6_000)
     line.get_by_text("Not known yet whether your decision was stored: Approve, Pay the slow one?.").wait_for()
-    assert line.get_by_role("button").all_inner_texts() == ["Send again"]
+    expect(line.get_by_role("button")).to_have_text(["Send again"])
     answer.continue_()
     line.get_by_text("Stored: Approve, Pay the slow one?", exact=True).wait_for()
     assert (status(server, slow), json.loads(page.evaluate(KEPT))) == ("approved", {})
@@ -198,7 +200,8 @@ def test_a_decision_of_a_killed_page_is_offered_and_each_tab_keeps_its_own(windo
         card(tab, second).locator("button[data-key=a]").click()
         tab.get_by_role("button", name="Undo").wait_for()
     page.get_by_role("button", name="Undo").click()
-    assert len(json.loads(other.evaluate(KEPT))) == 1
+    # The storage of one tab reaches the other a moment later.
+    other.wait_for_function(f"() => Object.keys(JSON.parse({KEPT})).length === 1")
     # A log-out in one tab leaves nothing behind, and the other shows it.
     page.locator(".user").click()
     page.get_by_role("button", name="Log out").click()
@@ -213,13 +216,13 @@ def test_undo_opens_the_request_again_and_held_rows_are_left_out(windows, people
     first, second, third = (ask(f"{name} {word}?") for name in ("First", "Second", "Third"))
     page = held(windows, people("approver"), first, LONG_HOLD)
     page.goto(f"{server.address}/?q={word}#{first}")
-    page.wait_for_selector('#live[data-state="on"]')
+    page.wait_for_selector(LIVE)
     place, row = page.locator("#detail-place"), page.locator(f"#row-{first}")
     opened(page, first)
-    assert place.inner_text() == "1 of 3"
+    expect(place).to_have_text("1 of 3")
     page.keyboard.press("a")
     opened(page, second)
-    assert row.get_attribute("data-held") == ""
+    expect(row).to_have_attribute("data-held", "")
     page.keyboard.press("j")
     opened(page, third)
     page.keyboard.press("k")
@@ -228,7 +231,8 @@ def test_undo_opens_the_request_again_and_held_rows_are_left_out(windows, people
     announced(page, "This is the first request on this page.")
     page.keyboard.press("u")
     opened(page, first)
-    assert (row.get_attribute("data-held"), place.inner_text()) == (None, "1 of 3")
+    expect(row).not_to_have_attribute("data-held", "")
+    expect(place).to_have_text("1 of 3")
     people("admin").decide(second, verdict="reject")
     page.locator(f"#row-{second}.is-rejected").wait_for()
     page.locator(f"#row-{first} .row-title").focus()
@@ -240,10 +244,10 @@ def test_undo_opens_the_request_again_and_held_rows_are_left_out(windows, people
     opened(page, third)
     page.keyboard.press("Control+k")
     first_of = page.locator(".palette-label").first
-    assert first_of.inner_text() == "Approve"
+    expect(first_of).to_have_text("Approve")
     for typed, label in (("aprove", "Approve"), ("wflow", "Workflows"), ("theme dark", "Theme: Dark")):
         page.locator(".palette input").fill(typed)
-        assert first_of.inner_text() == label
+        expect(first_of).to_have_text(label)
 
 
 def test_what_was_typed_and_folded_is_there_again_on_the_next_visit(windows, people, ask):
@@ -257,9 +261,9 @@ def test_what_was_typed_and_folded_is_there_again_on_the_next_visit(windows, peo
     page.keyboard.press("ArrowLeft")
     until(lambda: page.evaluate("localStorage.getItem('pausepoint.folds') ?? ''").count("pay/rows"), "the fold")
     page.reload()
-    page.wait_for_selector('#live[data-state="on"]')
-    assert shown.get_by_placeholder("Message to the agent").input_value() == "Half a thought"
-    assert not shown.locator("details.branch").first.evaluate("branch => branch.open")
+    page.wait_for_selector(LIVE)
+    expect(shown.get_by_placeholder("Message to the agent")).to_have_value("Half a thought")
+    expect(shown.locator("details.branch").first).not_to_have_attribute("open", "")
     # Content folded in this browser is not in view.
     shown.locator("button[data-key=a]").click()
     shown.get_by_text("You haven't seen 20 values yet.").wait_for()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.support.machine import Remote
 
@@ -27,7 +28,7 @@ def test_pages_stay_live_and_show_the_outcome_of_a_request_too_large_to_be_pushe
     assert decided.status == 200
     page.locator(f"#request-{request['id']} .outcome blockquote", has_text="Too long.").wait_for()
     page.locator(f"#request-{request['id']} .badge", has_text="Rejected").wait_for()
-    assert page.locator("#live").get_attribute("data-state") == "on"
-    assert inbox.locator("#live").get_attribute("data-state") == "on"
+    for window in (page, inbox):
+        expect(window.locator("#live")).to_have_attribute("data-state", "on")
     after = agent.send("POST", "/requests", {**LARGE, "title": "Still live?", "input": {"a": 2}}).body
     inbox.locator(f"#arrivals #row-{after['id']}").wait_for(state="attached")

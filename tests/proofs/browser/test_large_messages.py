@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.proofs.browser.places import LIVE
 from tests.proofs.browser.test_story import ask, wait_for_state, write
 
 pytestmark = pytest.mark.browser
@@ -33,10 +34,10 @@ def test_a_part_too_large_to_be_pushed_is_fetched_once_and_the_page_stays_live(w
     page.locator(".message.assistant").nth(1).locator(".part-text").wait_for()
     wait_for_state(page, "completed")
     assert (len(fetched), large.count(), page.evaluate("window.untouched")) == (1, 1, True)
-    assert page.locator("#live").get_attribute("data-state") == "on"
+    page.wait_for_selector(LIVE)
     # A page that connects gets the last messages, and keeps the displayed ones.
     page.reload()
-    page.wait_for_selector("html[data-pushed]", state="attached")
+    page.wait_for_selector(LIVE)
     write(page, "and again")
     page.locator(".message.assistant").nth(2).locator(".part-text").wait_for()
     assert (len(fetched), large.count()) == (1, 1)

@@ -1,25 +1,19 @@
-"""One grid for all pages: the same edges, one row of filters, rows for fingers, and one printed page for a request."""
+"""One grid for all pages: one row of filters, rows for fingers, and one printed page for a request."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.proofs.browser.places import each_page
+from tests.proofs.browser.places import LIVE, SHIFTS, shifts_of
 from tests.proofs.browser.test_inbox import batches, row
 from tests.support.machine import Remote
 from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
-#: Lists, a request with and without earlier decisions, and pages that are read or filled in.
-PAGES = ("desk", "decided", "workflows", "workflow", "waiting", "critical", "form", "insights", "audit", "chats", "mixed",
-         "usage", "timeline", "profile", "keys")  # fmt: skip
-EDGES = """() => {
-    const page = document.querySelector('main > div:not(.first-run)').getBoundingClientRect();
-    return [document.querySelector('.brand').getBoundingClientRect().left, page.left, page.right];
-}"""
 EVERY_FILTER = (
     "/?status=any&kind=approval&priority=normal&tool=issueRefund&agent=support&person=requester&by=approver"
     "&age=under-30d&mine=1&q=refund"
@@ -30,21 +24,10 @@ BAR = """bar => [bar.getBoundingClientRect().height, [...bar.children].filter(
 INVOICE = {"invoice": "R-2291", "customer": "Nordwind", "amount": 1890, "currency": "EUR", "reason": "delivered twice"}
 
 
-def test_every_page_has_the_same_edges_as_the_header(windows, people, server, places):
-    wanted = {name: places[name] for name in PAGES}
-    edges = {1280: [16, 16, 1264], 1600: [80, 80, 1520]}
-    found = {}
-    for name, page in each_page(windows, people, server, wanted):
-        for width in edges:
-            page.set_viewport_size({"width": width, "height": 900})
-            found[name, width] = page.evaluate(EDGES)
-    assert found == {(name, width): edges[width] for name in wanted for width in edges}
-
-
 def test_the_bar_is_one_row_with_every_filter_set(windows, people):
     page = windows.open(people("approver"), EVERY_FILTER, viewport={"width": 1280, "height": 800})
-    assert page.locator(".chips .chip[data-chip]").count() == 9
-    assert page.locator(".filter-bar").evaluate(BAR) == [34, 0]
+    expect(page.locator(".chips .chip[data-chip]")).to_have_count(9)
+    until(lambda: page.locator(".filter-bar").evaluate(BAR) == [34, 0], "the bar is one row")
 
 
 def test_a_filter_is_set_by_keys_alone(windows, people):
@@ -62,7 +45,7 @@ def test_a_filter_is_set_by_keys_alone(windows, people):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/?kind=approval")
-    assert page.locator(".chips .chip[data-chip=kind] > summary").inner_text() == "Kind: Approval"
+    expect(page.locator(".chips .chip[data-chip=kind] > summary")).to_have_text("Kind: Approval")
 
 
 def test_a_filter_is_set_without_javascript(windows, people):
@@ -70,7 +53,7 @@ def test_a_filter_is_set_without_javascript(windows, people):
     page.get_by_text("Filter", exact=True).click()
     page.locator("[data-chip=priority] > summary").click()
     page.get_by_role("link", name="High", exact=True).click()
-    assert page.url.endswith("/?priority=high")
+    expect(page).to_have_url(re.compile(r"/\?priority=high$"))
 
 
 def test_requests_are_selected_and_decided_together_on_a_phone(windows, people, server):
@@ -84,8 +67,8 @@ def test_requests_are_selected_and_decided_together_on_a_phone(windows, people, 
     row(page, requests[1]).get_by_role("checkbox").tap()
     # The click comes a moment after the touch.
     page.locator("#bulk-count", has_text="2 selected").wait_for()
-    box = page.locator("#bulk").bounding_box()
-    assert (box["x"], box["width"], box["y"] + box["height"] <= 732) == (10, 340, True)
+    place = "bar => { const { x, width, bottom } = bar.getBoundingClientRect(); return [x, width, bottom <= 732]; }"
+    until(lambda: page.locator("#bulk").evaluate(place) == [10, 340, True], "the bar is above the edge of the window")
     page.locator("#bulk").get_by_role("button", name="Approve…").tap()
     page.get_by_role("button", name="Approve 2 requests").tap()
     page.get_by_role("heading", name="2 requests approved").wait_for()
@@ -129,19 +112,9 @@ def test_the_bar_of_an_open_edit_covers_its_line_and_nothing_stands_across_it(wi
     until(lambda: page.evaluate(BAR_OF_EDIT) == [0, 0, []], "the bar covers its line, with nothing across it")
 
 
-#: How much has moved, and details for a failure: each entry with the beginning of its elements, from where and to where.
-SHIFTS = """window.shifted = 0; window.shifts = [];
-new PerformanceObserver(list => { for (const { value, sources } of list.getEntries()) {
-    window.shifted += value;
-    window.shifts.push([value, ...sources.map(({ node, previousRect: from, currentRect: to }) =>
-        [(node?.outerHTML ?? node?.data ?? "").slice(0, 80), from.x, from.y, to.x, to.y])]);
-} }).observe({ type: "layout-shift", buffered: true });"""
-
-
-#: More than this of the window has moved, which a person notices.
-NOTICED = 0.02
-#: Every page is loaded on a phone and in a common window; those that change their columns with the width in others, too.
-COMMON, ALSO = (360, 1280), (820, 1600, 2560)
+#: Every page is loaded on a phone, and in a common window by test_looks.py; those that change their columns with the width in
+#: others, too.
+PHONE, COMMON, ALSO = 360, 1280, (820, 1600, 2560)
 WITH_COLUMNS = {"request", "opened", "desk", "decided", "workflow", "waiting", "critical", "form", "mixed", "insights"}
 
 
@@ -156,18 +129,18 @@ def test_nothing_moves_while_a_page_loads(windows, people, server, places):
             of_person[who] = windows.open(people(who)) if who else windows.stranger(server)
             of_person[who].add_init_script(SHIFTS)
         page = of_person[who]
-        for width in (*COMMON, *(ALSO if name in WITH_COLUMNS else ())):
+        for width in (PHONE, *([COMMON] if name in opened else []), *(ALSO if name in WITH_COLUMNS else ())):
             page.set_viewport_size({"width": width, "height": 800})
             if "#" in path:
                 # Going to where the page is already, after its `#`, would not load it.
                 page.goto("about:blank")
             page.goto(server.address + path)
             if page.locator("#live").count():
-                page.wait_for_selector('#live[data-state="on"]', state="attached")
+                page.wait_for_selector(LIVE, state="attached")
             if name == "opened":
                 page.locator(f"#request-{made['id']}").wait_for()
-            if page.evaluate("window.shifted") > NOTICED:
-                moved[name, width] = page.evaluate("window.shifts")
+            if shifts := shifts_of(page):
+                moved[name, width] = shifts
     assert moved == {}
 
 
@@ -182,7 +155,7 @@ def test_nothing_moves_while_a_page_arrives_bit_by_bit(windows, people, server, 
     for name in ("form", "waiting"):
         _, path = places[name]
         page.goto(server.address + path)
-        page.wait_for_selector('#live[data-state="on"]', state="attached")
-        if page.evaluate("window.shifted") > NOTICED:
-            moved[name] = page.evaluate("window.shifts")
+        page.wait_for_selector(LIVE, state="attached")
+        if shifts := shifts_of(page):
+            moved[name] = shifts
     assert moved == {}

@@ -9,7 +9,9 @@ from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
+from playwright.sync_api import expect
 
+from tests.proofs.browser.places import LIVE
 from tests.proofs.browser.test_inbox import status
 from tests.proofs.browser.test_journeys import CLIPBOARD, copied, press
 from tests.proofs.browser.test_story import ask, wait_for_state
@@ -29,9 +31,9 @@ actions.decide("{request}", Answer(Verdict.APPROVE, "While you were away."), by=
 """
 
 
-def live(page) -> tuple[str, str]:
-    mark = page.locator("#live")
-    return mark.get_attribute("data-state"), mark.inner_text()
+def shows_status(page, state: str, words: str) -> None:
+    """Wait until the page says this about its connection."""
+    expect(page.locator(f"#live[data-state={state}]")).to_have_text(words)
 
 
 def card(page, request: str):
@@ -50,11 +52,11 @@ def test_draft_survives_pushes(windows, people):
     page.locator(f"#row-{other} .row-outcome").wait_for()
     _, new = alice.pause("Please refund order 86, 500 euros")
     page.locator(f"#arrivals #row-{new}").wait_for(state="attached")
-    assert page.evaluate("document.activeElement.name") == "comment"
+    expect(comment).to_be_focused()
     comment.press_sequentially("tence")
-    assert comment.input_value() == "Half a sentence"
-    assert card(page, mine).get_by_label("amount").input_value() == "450"
-    assert card(page, mine).locator("details.edit").get_attribute("open") is not None
+    expect(comment).to_have_value("Half a sentence")
+    expect(card(page, mine).get_by_label("amount")).to_have_value("450")
+    expect(card(page, mine).locator("details.edit")).to_have_attribute("open", "")
 
 
 def test_status_shows_whether_the_page_is_live_and_the_page_catches_up(windows, tmp_path):
@@ -64,19 +66,18 @@ def test_status_shows_whether_the_page_is_live_and_the_page_catches_up(windows, 
         alice = server.person("requester")
         first, second, mine = (alice.pause(f"Please refund order {number}, 500 euros")[1] for number in (87, 88, 89))
         page = windows.open(server.person("approver"), f"/#{mine}")
-        assert live(page) == ("on", "Live")
+        shows_status(page, "on", "Live")
         card(page, mine).get_by_placeholder("Message to the agent").fill("Half a sentence")
         for end, request in ((server.stop, first), (server.kill, second)):
             end()
-            page.wait_for_selector('#live[data-state="off"]')
-            page.locator("#live", has_text="Reconnecting…").wait_for()
+            shows_status(page, "off", "Reconnecting…")
             assert page.locator(f"#row-{request} .row-outcome").count() == 0
 
             server.run(DECIDE.format(request=request))
             server.start()
-            page.wait_for_selector('#live[data-state="on"]')
+            shows_status(page, "on", "Live")
+            # The page calls itself live once it has caught up.
             assert page.locator(f"#row-{request} q").inner_text() == "While you were away."
-            assert live(page) == ("on", "Live")
             assert card(page, mine).get_by_placeholder("Message to the agent").input_value() == "Half a sentence"
 
 
@@ -85,21 +86,20 @@ def test_a_page_that_was_closed_because_it_read_nothing_loads_again_unless_someo
     page = windows.open(people("approver"), f"/#{mine}")
     sockets = []
 
-    def passed_on(socket):
+    def pass_on(socket) -> None:
         socket.connect_to_server()
         sockets.append(socket)
 
-    page.route_web_socket("**/ws/**", passed_on)
+    page.route_web_socket("**/ws/**", pass_on)
     page.reload()
-    page.locator("#live[data-state=on]").wait_for()
+    page.wait_for_selector(LIVE)
     with page.expect_navigation():
         sockets[-1].close(code=4413)
-    page.locator("#live[data-state=on]").wait_for()
+    page.wait_for_selector(LIVE)
     card(page, mine).get_by_placeholder("Message to the agent").fill("Half a sentence")
     sockets[-1].close(code=4413)
-    page.locator("#live[data-state=stale]").wait_for()
-    assert live(page)[1] == "This page is out of date: reload it"
-    assert card(page, mine).get_by_placeholder("Message to the agent").input_value() == "Half a sentence"
+    shows_status(page, "stale", "This page is out of date: reload it")
+    expect(card(page, mine).get_by_placeholder("Message to the agent")).to_have_value("Half a sentence")
 
 
 def test_logout_in_one_tab_shows_in_the_others_and_erases_drafts(windows, server):
@@ -114,10 +114,9 @@ def test_logout_in_one_tab_shows_in_the_others_and_erases_drafts(windows, server
     other.wait_for_url("**/login/")
     # Typed text does not stay in the browser.
     assert other.evaluate("key => localStorage.getItem(key)", key) is None
-    page.wait_for_selector('#live[data-state="out"]')
-    assert live(page) == ("out", "You are logged out: reload to log in")
+    shows_status(page, "out", "You are logged out: reload to log in")
     # The bar for selected requests is hidden while there are none.
-    assert not page.locator(".bulk-bar.idle").is_visible()
+    expect(page.locator(".bulk-bar.idle")).to_be_hidden()
 
 
 def test_chat_continues_in_every_window(windows, people):
@@ -127,9 +126,9 @@ def test_chat_continues_in_every_window(windows, people):
     second.locator(".request").get_by_role("button", name="Standard").click()
     for window in (chat, second):
         wait_for_state(window, "completed")
-        assert window.locator(".request .outcome p").first.inner_text().startswith("Answered by approver")
-        last = window.locator(".message.assistant .part-text").last.inner_text()
-        assert last == "Thank you, you chose Standard. I will arrange that."
+        expect(window.locator(".request .outcome p").first).to_contain_text("Answered by approver")
+        last = window.locator(".message.assistant .part-text").last
+        expect(last).to_have_text("Thank you, you chose Standard. I will arrange that.")
 
 
 def test_everything_works_without_javascript(windows, people, server):
@@ -141,9 +140,9 @@ def test_everything_works_without_javascript(windows, people, server):
     with page.expect_navigation():
         page.click("main button")
     assert page.url == f"{server.address}/"
-    assert live(page) == ("off", "Not live: reload for updates")
+    shows_status(page, "off", "Not live: reload for updates")
     page.locator(f"#row-{request} .row-title").click()
-    assert page.url == f"{server.address}/requests/{request}/"
+    expect(page).to_have_url(f"{server.address}/requests/{request}/")
     card(page, request).get_by_placeholder("Message to the agent").fill("By hand.")
     with page.expect_navigation():
         card(page, request).get_by_role("button", name="Approve", exact=True).click()
@@ -284,7 +283,7 @@ def test_a_new_agent_is_connected_and_its_first_request_shows_itself(windows, pe
     page.get_by_role("button", name="Wait for the first request").click()
     page.get_by_text("Waiting for the first request…").wait_for()
     page.wait_for_url("**/settings/connect/*/?since=*")
-    assert page.evaluate("document.activeElement.id") == "first-request-progress"
+    expect(page.locator("#first-request-progress")).to_be_focused()
     page.reload()
     page.get_by_text("Waiting for the first request…").wait_for()
     assert key not in page.content()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.places import violations
 from tests.support.machine import Remote
@@ -71,7 +72,7 @@ def test_a_scope_is_written_with_a_preview_and_limits_what_an_approver_sees_and_
     assert "Only superusers could decide approvals above 100, or without an amount." in preview
     assert "“Small refunds” does not match: tool: “payroll” is not “refund”." in preview
     assert "“Small refunds” matches, but the amount is above its limit, or missing." in preview
-    assert admin.locator(".row", has_text="approver").get_by_text("Loses").count() == 1
+    expect(admin.locator(".row", has_text="approver").get_by_text("Loses")).to_have_count(1)
     assert violations(admin, axe) == {}
     press(admin, "Save")
 
@@ -79,15 +80,15 @@ def test_a_scope_is_written_with_a_preview_and_limits_what_an_approver_sees_and_
     until(lambda: listed(approver, server) == set(ASKED) - {"Pay 50?"}, "the inbox has what fits")
     windows.tolerate("404")
     approver.goto(f"{server.address}/requests/{asked['Pay 50?']}/")
-    assert approver.get_by_text("It may not exist, or you may not have access.").count() == 1
+    expect(approver.get_by_text("It may not exist, or you may not have access.")).to_have_count(1)
 
     # Decide: within the limit; above it, the page says why not.
     approver.goto(f"{server.address}/requests/{asked['Refund 80?']}/")
     approver.get_by_role("button", name="Approve", exact=True).click()
     approver.locator(".outcome").wait_for()
     approver.goto(f"{server.address}/requests/{asked['Refund 500?']}/")
-    assert ABOVE in approver.locator(".request").inner_text()
-    assert approver.get_by_role("button", name="Approve", exact=True).count() == 0
+    expect(approver.locator(".request")).to_contain_text(ABOVE)
+    expect(approver.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
     assert violations(approver, axe) == {}
 
     # A higher limit counts from the next page, a lower one from the next press, also on a page that no push has reached.

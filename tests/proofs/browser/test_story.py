@@ -6,7 +6,9 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from playwright.sync_api import expect
 
+from tests.proofs.browser.places import LIVE
 from tests.support.chats import agents
 from tests.support.chats.files import PNG
 from tests.support.processes.server import Server
@@ -31,7 +33,7 @@ def ask(windows, people, text: str):
     page = windows.open(people("requester"), "/chats/")
     write(page, text)
     page.wait_for_url(re.compile(r"/chats/\d+/$"))
-    page.wait_for_selector('#live[data-state="on"]')
+    page.wait_for_selector(LIVE)
     page.evaluate("window.untouched = true")
     return page
 
@@ -40,9 +42,9 @@ def wait_for_state(page, state: str) -> None:
     page.wait_for_selector(f'#turn[data-state="{state}"]', state="attached")
 
 
-def said(page) -> str:
-    """Return the last text of the assistant."""
-    return page.locator(".message.assistant .part-text").last.inner_text()
+def last_text(page):
+    """The last text of the assistant."""
+    return page.locator(".message.assistant .part-text").last
 
 
 def asked_at(server, title: str) -> float:
@@ -92,19 +94,17 @@ def test_edited_approval_resumes_the_chat(refund, server):
     desk.evaluate(FOCUSED)
     card.get_by_role("button", name="Approve with changes").click()
     outcome = card.locator(".outcome")
-    assert outcome.locator("p").first.inner_text().startswith("Approved with changes by approver")
+    expect(outcome.locator("p").first).to_contain_text("Approved with changes by approver")
     assert desk.evaluate("window.focused") == "outcome status-approved"
     card.locator(".outcome:focus").wait_for()
     assert desk.evaluate("window.untouched") is True
 
     wait_for_state(chat, "completed")
-    words = said(chat)
-    assert words.startswith("That is what happened with order 4720: ")
+    expect(last_text(chat)).to_contain_text("That is what happened with order 4720: ")
+    words = last_text(chat).inner_text()
     assert ("A person changed the input" in words, "200" in words, "250" in words) == (True, True, False)
-    told = chat.locator(".request .outcome p").first.inner_text()
-    assert told.startswith("Approved with changes by approver")
-    changed = chat.locator(".changes tr").last
-    assert [cell.inner_text() for cell in changed.locator("th, td").all()] == ["amount", "250", "200"]
+    expect(chat.locator(".request .outcome p").first).to_contain_text("Approved with changes by approver")
+    expect(chat.locator(".changes tr").last.locator("th, td")).to_have_text(["amount", "250", "200"])
     assert chat.evaluate("window.untouched") is True
     desk.goto(f"{server.address}/workflows/")
     desk.wait_for_selector("#completed >> text=Please refund order 4720")
@@ -117,9 +117,9 @@ def test_a_rejection_reaches_the_requester_with_its_reason(refund):
 
     wait_for_state(chat, "completed")
     outcome = chat.locator(".request .outcome")
-    assert outcome.locator("p").first.inner_text().startswith("Rejected by approver")
-    assert outcome.locator("blockquote").inner_text() == "Only half of it was returned."
-    assert "Only half of it was returned." in said(chat)
+    expect(outcome.locator("p").first).to_contain_text("Rejected by approver")
+    expect(outcome.locator("blockquote")).to_have_text("Only half of it was returned.")
+    expect(last_text(chat)).to_contain_text("Only half of it was returned.")
     assert chat.evaluate("window.untouched") is True
 
 
@@ -132,30 +132,29 @@ def test_options_are_buttons_or_checkboxes_and_the_answered_card_stays(windows, 
     second.get_by_label("Gift wrap").check()
     second.get_by_role("button", name="Answer").click()
     wait_for_state(chat, "completed")
-    assert said(chat) == "Thank you, I have both: Gift wrap, Greeting card it is."
+    expect(last_text(chat)).to_have_text("Thank you, I have both: Gift wrap, Greeting card it is.")
     for card, answer in ((first, "“Express”"), (second, "“Gift wrap, Greeting card”")):
-        assert card.locator(".outcome p").first.inner_text().startswith("Answered by requester")
-        assert card.locator(".answer").inner_text() == answer
-        assert card.locator("button, input:not([type=hidden]), textarea").count() == 0
+        expect(card.locator(".outcome p").first).to_contain_text("Answered by requester")
+        expect(card.locator(".answer")).to_have_text(answer)
+        expect(card.locator("button, input:not([type=hidden]), textarea")).to_have_count(0)
     assert chat.evaluate("window.untouched") is True
 
 
 def test_suggestions_are_buttons_and_free_text_is_a_field(windows, people):
     chat = ask(windows, people, "ask human")
     card = chat.locator(".request")
-    card.locator(".choices").wait_for()
-    suggestions = [button.inner_text() for button in card.locator(".choices button").all()]
-    assert suggestions == ["Offer a free return", "Ask them to refuse the parcel"]
+    suggestions = ["Offer a free return", "Ask them to refuse the parcel"]
+    expect(card.locator(".choices button")).to_have_text(suggestions, use_inner_text=True)
     card.get_by_role("button", name="Offer a free return").click()
     wait_for_state(chat, "completed")
-    assert said(chat) == "I was told: Offer a free return"
+    expect(last_text(chat)).to_have_text("I was told: Offer a free return")
 
     write(chat, "ask human")
     card = chat.locator(".request").nth(1)
     card.get_by_placeholder("Or answer in your own words").fill("Tell them to keep it.")
     card.get_by_placeholder("Or answer in your own words").press("Enter")
     chat.wait_for_selector("text=I was told: Tell them to keep it.")
-    assert card.locator(".answer").inner_text() == "“Tell them to keep it.”"
+    expect(card.locator(".answer")).to_have_text("“Tell them to keep it.”")
 
 
 def test_a_question_is_answered_by_typing_in_the_chat(windows, people):
@@ -163,8 +162,8 @@ def test_a_question_is_answered_by_typing_in_the_chat(windows, people):
     wait_for_state(chat, "suspended")
     write(chat, "Say that we are sorry.")
     wait_for_state(chat, "completed")
-    assert said(chat) == "I was told: Say that we are sorry."
-    assert chat.locator(".message.user").count() == 1
+    expect(last_text(chat)).to_have_text("I was told: Say that we are sorry.")
+    expect(chat.locator(".message.user")).to_have_count(1)
 
 
 def test_a_message_that_is_refused_stays_in_its_field(windows, people):
@@ -173,9 +172,8 @@ def test_a_message_that_is_refused_stays_in_its_field(windows, people):
     wait_for_state(chat, "suspended")
     write(chat, "Hurry up!")
     refusal = chat.locator("#composer .refusal")
-    refusal.wait_for()
-    assert refusal.inner_text() == "The agent is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
-    assert chat.input_value("#composer textarea") == "Hurry up!"
+    expect(refusal).to_have_text("The agent is waiting for: “Run issueRefund?”. Answer that first, or stop the turn.")
+    expect(chat.locator("#composer textarea")).to_have_value("Hurry up!")
 
 
 def test_what_was_written_as_an_answer_is_not_sent_as_anything_else(windows, people):
@@ -190,12 +188,11 @@ def test_what_was_written_as_an_answer_is_not_sent_as_anything_else(windows, peo
     wait_for_state(chat, "completed")
     chat.press("#composer textarea", "Enter")
     refusal = chat.locator("#composer .refusal")
-    refusal.wait_for()
-    assert (
-        refusal.inner_text()
-        == "The question has changed since you wrote this. Read the new question, then send it again."
+    expect(refusal).to_have_text(
+        "The question has changed since you wrote this. Read the new question, then send it again."
     )
-    assert (chat.input_value("#composer textarea"), chat.locator(".message.user").count()) == ("Keep it.", 1)
+    expect(chat.locator("#composer textarea")).to_have_value("Keep it.")
+    expect(chat.locator(".message.user")).to_have_count(1)
 
 
 def test_message_that_could_not_be_sent_stays_in_its_field(windows, people):
@@ -205,9 +202,8 @@ def test_message_that_could_not_be_sent_stays_in_its_field(windows, people):
     chat.context.clear_cookies(name="csrftoken")
     write(chat, "Are you there?")
     refusal = chat.locator(".refusal")
-    refusal.wait_for()
-    assert refusal.inner_text() == "This form has expired or came from another site. Reload the page and try again."
-    assert chat.input_value("#composer textarea") == "Are you there?"
+    expect(refusal).to_have_text("This form has expired or came from another site. Reload the page and try again.")
+    expect(chat.locator("#composer textarea")).to_have_value("Are you there?")
 
 
 def test_text_streams_in_and_stop_keeps_it(windows, tmp_path):
@@ -217,12 +213,12 @@ def test_text_streams_in_and_stop_keeps_it(windows, tmp_path):
         chat.locator(".live-step", has_text="This goes on").wait_for()
         chat.get_by_role("button", name="Stop").click()
         wait_for_state(chat, "stopped")
-        assert chat.locator("#turn").inner_text() == "Stopped by requester"
-        kept = said(chat)
+        expect(chat.locator("#turn")).to_have_text("Stopped by requester", use_inner_text=True)
+        expect(chat.locator(".live-step")).to_have_count(0)
+        expect(chat.get_by_text("This goes on")).to_have_count(1)
+        kept = last_text(chat).inner_text()
         assert kept.startswith("This goes on")
         assert len(kept) < len(agents.RECITAL) / 2
-        assert chat.locator(".live-step").count() == 0
-        assert chat.get_by_text("This goes on").count() == 1
         windows.close()
 
 
@@ -248,6 +244,5 @@ def test_files_that_are_too_large_are_refused_and_the_draft_stays(windows, peopl
     page.set_input_files("#files", large)
     page.click("#composer button.primary")
     refusal = page.locator("[data-problem]")
-    refusal.wait_for()
-    assert "bytes" in refusal.inner_text()
-    assert page.input_value("#composer textarea") == "My long draft"
+    expect(refusal).to_contain_text("bytes")
+    expect(page.locator("#composer textarea")).to_have_value("My long draft")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.conftest import caught
 from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
-from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
@@ -26,18 +26,16 @@ def test_decision_that_could_not_be_sent_shows_one_error_and_can_be_repeated(win
     page.route("**/decide/", lambda route: route.abort())
     approve = card(page, request).get_by_role("button", name="Approve", exact=True)
     line = card(page, request).get_by_role("alert")
-    said = []
     for _ in range(3):
         with page.expect_event("requestfailed"):
             approve.click()
-        line.wait_for()
-        said.append(line.all_inner_texts())
-    assert said == [[LOST]] * 3
+        expect(line).to_have_text([LOST])
     assert line.evaluate("line => line.nextElementSibling.matches('form.verdicts')")
     page.unroute("**/decide/")
     approve.click()
     card(page, request).locator(".outcome").wait_for()
-    assert (line.count(), page.get_by_text(LOST).count()) == (0, 0)
+    expect(line).to_have_count(0)
+    expect(page.get_by_text(LOST)).to_have_count(0)
 
 
 @pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
@@ -54,11 +52,11 @@ def test_a_key_whose_decision_got_no_answer_stays_on_the_request_and_its_row_say
     page.route("**/decide/", lambda route: route.abort())
     page.keyboard.press("a")
     line = card(page, first).get_by_role("alert")
-    line.wait_for()
-    assert line.inner_text() == LOST
-    until(lambda: line.bounding_box()["y"] < size[1], "the message has been scrolled into view")
+    expect(line).to_have_text(LOST)
+    # It has been scrolled into view.
+    expect(line).to_be_in_viewport()
     note = page.locator(f"#row-{first} .row-unanswered")
-    assert note.text_content() == "No answer to your decision"
+    expect(note).to_have_text("No answer to your decision")
     # Nothing has moved on, and the next key does not send it again by accident.
     assert page.evaluate("window.pausepoint.pane.current()") == first
     page.keyboard.press("a")
@@ -68,7 +66,9 @@ def test_a_key_whose_decision_got_no_answer_stays_on_the_request_and_its_row_say
     page.unroute("**/decide/")
     page.keyboard.press("Enter")
     opened(page, second)
-    assert (status(server, first), note.count(), page.locator("#holds .toast").count()) == ("approved", 0, 0)
+    assert status(server, first) == "approved"
+    expect(note).to_have_count(0)
+    expect(page.locator("#holds .toast")).to_have_count(0)
 
 
 def test_a_decision_without_an_answer_is_said_also_where_its_request_is_not_in_view_any_more(windows, people, server):
@@ -86,11 +86,11 @@ def test_a_decision_without_an_answer_is_said_also_where_its_request_is_not_in_v
     call.abort()
     line = page.locator("#holds .toast-alert")
     line.get_by_text("The server did not answer your decision, so it may not be stored: First overtaken?.").wait_for()
-    assert page.locator(f"#row-{first} .row-unanswered").text_content() == "No answer to your decision"
+    expect(page.locator(f"#row-{first} .row-unanswered")).to_have_text("No answer to your decision")
     line.get_by_role("button", name="Open it").click()
     opened(page, first)
     card(page, first).get_by_role("alert").wait_for()
-    assert line.count() == 0
+    expect(line).to_have_count(0)
 
 
 def test_server_error_is_shown_once_for_repeated_presses(windows, people):
@@ -120,11 +120,11 @@ def test_server_error_is_shown_once_for_repeated_presses(windows, people):
             approve.click()
         page.locator("p.refusal").wait_for()
         line.wait_for()
-    assert page.locator("p.refusal").count() == 1
+    expect(page.locator("p.refusal")).to_have_count(1)
     page.unroute("**/decide/")
     approve.click()
     card(page, request).locator(".outcome").wait_for()
-    assert page.locator("p.refusal").count() == 0
+    expect(page.locator("p.refusal")).to_have_count(0)
 
 
 def test_message_is_copied_to_the_edit_form_until_it_is_changed(windows, people, server):
@@ -138,9 +138,9 @@ def test_message_is_copied_to_the_edit_form_until_it_is_changed(windows, people,
         first.fill("Half")
         shown.get_by_role("link", name="Edit…").click()
         box = shown.locator("details.edit textarea[name=comment]")
-        page.wait_for_function("box => box.value === 'Half'", arg=box.element_handle())
+        expect(box).to_have_value("Half")
         # While the edit form is open, its own button stays in view instead of the bar with the other message.
-        assert not first.is_visible()
+        expect(first).to_be_hidden()
         shown.locator("details.edit > summary").click()
         first.fill("Half of it came back")
         shown.get_by_role("link", name="Edit…").click()
@@ -162,12 +162,12 @@ def test_without_a_connection_the_app_shows_a_page_and_has_stored_nothing_else(w
     page = windows.open(people("approver"), f"/requests/{request}/", service_workers="allow")
     page.evaluate("async () => { await navigator.serviceWorker.ready; }")
     page.reload()
-    assert page.evaluate("navigator.serviceWorker.controller !== null")
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     page.context.set_offline(True)
     page.reload()
-    assert page.get_by_role("heading", level=1).inner_text() == "No connection"
-    assert page.evaluate("document.querySelector('.bar nav, .who')") is None
-    assert page.evaluate("getComputedStyle(document.querySelector('.problem')).maxWidth") == "560px"
+    expect(page.get_by_role("heading", level=1)).to_have_text("No connection")
+    expect(page.locator(".bar nav, .who")).to_have_count(0)
+    expect(page.locator(".problem").first).to_have_css("max-width", "560px")
     assert page.evaluate(STORED) == ["/offline/"]
     page.context.set_offline(False)
     page.reload()

@@ -15,6 +15,7 @@ from tests.proofs.crash.points import die_at
 CHARGES = "CRASH_CHARGES_FILE"
 HEARD = "CRASH_HEARD_FILE"
 RELEASE = "CRASH_RELEASE_FILE"
+LEASE = "CRASH_LEASE"
 
 
 def note(file: str, line: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
+from tests.proofs.crash.agents import CHARGES, HEARD, LEASE, RELEASE
 from tests.proofs.crash.browser import Browser
 from tests.proofs.crash.points import CONTROL
 from tests.support.processes import starting
@@ -26,7 +26,7 @@ PATIENCE = 120.0
 class Till:
     """A server on a database of its own that is started again whenever it is gone."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, lease: str = "") -> None:
         self.database, self.control = folder / "till.sqlite3", folder / "armed"
         self.charges, self.heard, self.log = folder / "charges", folder / "heard", folder / "log"
         self.release = folder / "release"
@@ -36,6 +36,7 @@ class Till:
             CHARGES: str(self.charges),
             HEARD: str(self.heard),
             RELEASE: str(self.release),
+            LEASE: lease,
         }
         self.process: Process | None = None
         self.kills = 0

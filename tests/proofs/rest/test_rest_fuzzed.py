@@ -10,7 +10,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 from approvals.api.rest.urls import schema as openapi
 from tests.support.machine import Remote
 from tests.support.processes.server import Server
-from tests.support.services import real_processes  # noqa: F401 - a fixture
+from tests.support.services import ROUNDS, real_processes  # noqa: F401 - a fixture
 
 # Loaded here alone: every other run would take half a second longer to start.
 pytest_plugins = ["schemathesis.pytest.plugin"]
@@ -20,7 +20,7 @@ schema = schemathesis.openapi.from_dict(openapi())
 #: The names of paths that are numbers; the others are ids.
 NUMBERED = {"absence_id", "number", "scope_id"}
 bounded = settings(
-    max_examples=30,
+    max_examples=20 * ROUNDS,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -18,7 +18,7 @@ from tests.support.processes.server import Server, until
 from tests.support.services import real_processes  # noqa: F401
 
 #: Seconds that a deadline may be late by: one between two sweeps, and a loaded machine's time for the rest.
-LATE = 30.0
+LATE = 60.0
 
 
 def call(server: Server, key: str, method: str, path: str, body: Any = None, **headers: str) -> HTTPResponse:

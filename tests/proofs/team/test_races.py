@@ -9,7 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
+from contextlib import closing
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPResponse
 from threading import Barrier
 from typing import Any, NamedTuple
 
@@ -79,17 +81,24 @@ def test_of_fifty_contrary_decisions_one_wins_on_each_of_twenty_requests_and_the
     }
 
 
+def call(port: int, key: str, method: str, path: str, body: Any = None, **headers: str) -> tuple[HTTPResponse, Any]:
+    """Call a web process; again, as clients do, if it has waited too long for a lock."""
+    sent = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", **headers}
+    while True:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as connection:
+            connection.request(method, path, None if body is None else json.dumps(body), sent)
+            answer = connection.getresponse()
+            document = json.loads(answer.read())
+        if answer.status != HTTPStatus.SERVICE_UNAVAILABLE:
+            return answer, document
+
+
 def press(team: Site, key: str, place: int, request: str, gate: Barrier) -> tuple[int, dict[str, Any]]:
     """Decide over REST at the same moment as all others; even places approve, odd ones reject."""
-    connection = HTTPConnection("127.0.0.1", team.ports[place % 2], timeout=PATIENCE)
-    body = json.dumps({"verdict": "reject" if place % 2 else "approve", "comment": f"from {place}"})
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    body = {"verdict": "reject" if place % 2 else "approve", "comment": f"from {place}"}
     gate.wait(PATIENCE)
-    connection.request("POST", f"/api/v1/requests/{request}/decision", body, headers)
-    answer = connection.getresponse()
-    found = json.loads(answer.read())
-    connection.close()
-    return answer.status, found
+    answer, document = call(team.ports[place % 2], key, "POST", f"/api/v1/requests/{request}/decision", body)
+    return answer.status, document
 
 
 @pytest.mark.shows("rest", "expire")
@@ -97,13 +106,9 @@ def test_deadlines_are_kept_by_the_workers(team: Site):
     asker = team.run(
         KEYS.replace("range(50)", "range(50, 51)").replace('("decide", "read")', '("ask", "read")')
     ).strip()
-    connection = HTTPConnection("127.0.0.1", team.port, timeout=PATIENCE)
-    headers = {"Authorization": f"Bearer {asker}", "Content-Type": "application/json"}
-    asked = json.dumps({"kind": "question", "title": "Which size?", "timeout": 1, "default_response": "M"})
-    connection.request("POST", "/api/v1/requests", asked, headers)
-    made = json.loads(connection.getresponse().read())
-    connection.request("GET", f"/api/v1/requests/{made['id']}?wait=60", headers=headers)
-    ended = json.loads(connection.getresponse().read())
+    question = {"kind": "question", "title": "Which size?", "timeout": 1, "default_response": "M"}
+    _, made = call(team.port, asker, "POST", "/api/v1/requests", question)
+    _, ended = call(team.port, asker, "GET", f"/api/v1/requests/{made['id']}?wait=60")
     assert (ended["status"], ended["decision"]["answer"], ended["decision"]["by"]) == ("expired", "M", None)
     assert re.fullmatch("deadline|system", ended["decision"]["via"])
 
@@ -127,17 +132,12 @@ def test_of_fifty_equal_calls_without_ids_one_takes_each_approval(team: Site):
 
     def send(place: int, path: str, body: Any, key: str = asker) -> tuple[str, dict[str, Any]]:
         """Return the page of the request that the answer is about, and the answer."""
-        connection = HTTPConnection("127.0.0.1", team.ports[place % 2], timeout=PATIENCE)
         accept = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
-        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", **accept}
-        connection.request("POST", path, json.dumps(body), headers)
-        answer = connection.getresponse()
-        found = json.loads(answer.read())
-        connection.close()
-        assert answer.status == 200, found
-        return answer.headers.get("Pausepoint-Request", ""), found
+        answer, document = call(team.ports[place % 2], key, "POST", path, body, **accept)
+        assert answer.status == 200, document
+        return answer.headers.get("Pausepoint-Request", ""), document
 
-    def call(place: int, request: str, gate: Barrier) -> tuple[str, str]:
+    def ask_again(place: int, request: str, gate: Barrier) -> tuple[str, str]:
         """Send the call at the same moment as all others; return the request that answered it, and the answer."""
         gate.wait(PATIENCE)
         if is_hook(place):
@@ -147,12 +147,12 @@ def test_of_fifty_equal_calls_without_ids_one_takes_each_approval(team: Site):
         _, answer = send(place, "/mcp", {"jsonrpc": "2.0", "id": place, "method": "tools/call", "params": params})
         return request, answer["result"]["structuredContent"]["status"]
 
-    waiting, told = [call(0, "", Barrier(1))[0]], []
+    waiting, told = [ask_again(0, "", Barrier(1))[0]], []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for _ in range(ROUNDS):
             request, gate = waiting[-1], Barrier(AT_ONCE)
             send(0, f"/api/v1/requests/{request}/decision", {"verdict": "approve"}, approver)
-            answers = list(pool.map(lambda place, r=request, g=gate: call(place, r, g), range(AT_ONCE)))
+            answers = list(pool.map(lambda place, r=request, g=gate: ask_again(place, r, g), range(AT_ONCE)))
             told.append(Counter(said for about, said in answers if about == request))
             # The hooks that came too late wait for one new request together.
             waiting += {about for about, _ in answers} - {request}
@@ -200,9 +200,10 @@ class Callers:
     def ask(self, place: int, tool: str) -> str:
         """Ask at one of the web processes; return the status of the request."""
         body = {"kind": "approval", "title": "Pay?", "tool_name": tool, "input": {"amount": 1}, "agent": "billing"}
-        reply = self.asking[place % 2].send("POST", "/requests", body)
-        assert reply.status == 201, reply
-        return str(reply.body["status"])
+        asker = self.asking[place % 2]
+        answer, document = call(asker.server.port, asker.key, "POST", "/api/v1/requests", body)
+        assert answer.status == 201, document
+        return str(document["status"])
 
     def grant(self, tool: str, uses: int) -> dict[str, Any]:
         """Approve a call with a grant; return the grant."""

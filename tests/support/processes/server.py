@@ -44,7 +44,9 @@ def until(probe: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
 
 def environment(database: Database, **more: str) -> dict[str, str]:
     settings = {"DEBUG": "1", "DATABASE_URL": database.url, "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
-    return os.environ | settings | more
+    # pytest keeps the name of the test there, for which a process that is set up would be set up again each time.
+    known = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return known | settings | more
 
 
 class Server:

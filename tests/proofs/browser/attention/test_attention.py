@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.places import violations
 from tests.proofs.browser.test_bulk import read_on
@@ -32,7 +33,8 @@ def test_a_flood_is_one_row_that_opens_and_leads_to_the_page_that_decides_all(wi
     remote.ask(**FLOOD, input={"to": "Ben", "letter_id": 11})
     page = windows.open(flooded.person("approver"), "/?tool=sendLetter")
     rows = page.locator(".inbox-list > .inbox-row:visible")
-    assert (rows.count(), page.locator(".alike summary").inner_text()) == (2, "10 more like this")
+    expect(rows).to_have_count(2)
+    expect(page.locator(".alike summary")).to_have_text("10 more like this", use_inner_text=True)
     assert violations(page, axe) == {}
 
     # The keys walk into the fold, which opens, and out of it.
@@ -40,21 +42,22 @@ def test_a_flood_is_one_row_that_opens_and_leads_to_the_page_that_decides_all(wi
     for place in places:
         page.keyboard.press("j")
         page.get_by_text(place, exact=True).wait_for()
-    assert (page.locator(".alike .row-title:focus").count(), rows.count()) == (1, 12)
+    expect(page.locator(".alike .row-title:focus")).to_have_count(1)
+    expect(rows).to_have_count(12)
     for _ in range(9):
         page.keyboard.press("j")
     page.get_by_text("12 of 12", exact=True).wait_for()
-    assert page.locator(".alike .row-title:focus").count() == 0
+    expect(page.locator(".alike .row-title:focus")).to_have_count(0)
     for _ in range(11):
         page.keyboard.press("k")
     page.get_by_text("1 of 12", exact=True).wait_for()
     page.locator(".alike summary").click()
-    assert rows.count() == 2
+    expect(rows).to_have_count(2)
     # After a decision the next one is in the fold.
     opened(page, rows.first.get_attribute("id").removeprefix("row-"))
     page.keyboard.press("r")
     page.locator(".alike .inbox-row.selected").wait_for()
-    assert rows.count() == 12
+    expect(rows).to_have_count(12)
     page.goto(f"{flooded.address}/?tool=sendLetter")
     assert violations(page, axe) == {}
 
@@ -65,7 +68,7 @@ def test_a_flood_is_one_row_that_opens_and_leads_to_the_page_that_decides_all(wi
     read_on(page)
     with page.expect_navigation():
         page.keyboard.press("Enter")
-    assert page.get_by_text("Approved.", exact=True).count() == 10
+    expect(page.get_by_text("Approved.", exact=True)).to_have_count(10)
 
 
 def test_advice_can_be_opened_once_all_was_in_view(windows, people, server, axe):
@@ -76,11 +79,10 @@ def test_advice_can_be_opened_once_all_was_in_view(windows, people, server, axe)
     page = windows.open(people("approver"), f"/requests/{request['id']}/")
     fold = page.locator(".advice details")
     page.get_by_text("It is shown once you have seen the whole request").wait_for()
-    assert not fold.is_visible()
+    expect(fold).to_be_hidden()
     assert violations(page, axe) == {}
     page.evaluate("card => window.pausepoint.unfold(document.querySelector('.request'))")
     page.wait_for_function("() => !window.pausepoint.unfold(document.querySelector('.request'))", polling=100)
-    fold.wait_for()
-    assert "It is <b>long</b>." in fold.inner_text()
-    assert "raised the priority from Normal to High" in fold.inner_text()
+    expect(fold).to_contain_text("It is <b>long</b>.")
+    expect(fold).to_contain_text("raised the priority from Normal to High")
     assert violations(page, axe) == {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.examples.server import served
 from tests.support.processes.server import Server, until
@@ -55,7 +56,7 @@ def test_a_question_is_answered_in_the_page_and_the_same_message_goes_on(asker):
     asker.say("ask")
     asker.card("Which delivery do you prefer?").get_by_role("button", name="Express").click()
     asker.sees("Thank you, you chose Express. I will arrange that.")
-    assert asker.page.get_by_role("article", name="Agent").count() == 1
+    expect(asker.page.get_by_role("article", name="Agent")).to_have_count(1)
     asker.page.reload()
     asker.sees("Thank you, you chose Express. I will arrange that.")
 
@@ -77,7 +78,7 @@ def test_page_shows_decisions_of_the_dashboard_and_keeps_drafts(asker):
     asker.page.get_by_label("Message").fill("half a sen")
     asker.decide("Run issueRefund?", verdict="approve")
     asker.sees("That is what happened with order 4713")
-    assert asker.page.get_by_label("Message").input_value() == "half a sen"
+    expect(asker.page.get_by_label("Message")).to_have_value("half a sen")
 
 
 def test_two_questions_are_answered_in_different_places(asker):
@@ -109,4 +110,4 @@ def test_reload_continues_where_it_was(asker):
     asker.sees("You chose Express. This answer takes")
     asker.page.reload()
     asker.sees("stop in the middle of it and see what is kept.")
-    assert asker.page.get_by_role("article", name="Agent").count() == 1
+    expect(asker.page.get_by_role("article", name="Agent")).to_have_count(1)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.examples.server import served
 from tests.support.processes.server import Server, until
@@ -57,7 +58,7 @@ def test_a_payment_is_approved_in_the_page(asker):
     asker.say("approve payment")
     asker.press("Approve")
     asker.sees("The payment is settled: status sent")
-    assert asker.page.get_by_role("button", name="Approve").count() == 0
+    expect(asker.page.get_by_role("button", name="Approve")).to_have_count(0)
 
 
 def test_a_payment_is_rejected_with_a_reason(asker):

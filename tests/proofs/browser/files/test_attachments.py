@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.places import axe, violations
 from tests.proofs.browser.test_inbox import status
@@ -66,8 +67,8 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     shown = card(page, request_id)
     image = shown.get_by_role("img", name="parcel.png")
     see(page, "img", 0, "img")
-    box = image.bounding_box()
-    assert (box["width"] <= 642, round(box["width"] / box["height"], 1)) == (True, 1.8)
+    size = "image => [image.width <= 642, (image.width / image.height).toFixed(1)]"
+    until(lambda: image.evaluate(size) == [True, "1.8"], "the picture has its shape within the column")
 
     approve = shown.locator("button[data-key=a]")
     approve.click()
@@ -75,9 +76,9 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     shown.get_by_text(re.compile(r"You haven't seen (.* and )?3 files yet\.")).wait_for()
     # The refusal has opened the folds, which load when they are in view.
     see(page, ".fold .attachment-preview", -1, "div[data-view]")
-    assert shown.get_by_role("cell", name="=1+1").is_visible()
+    expect(shown.get_by_role("cell", name="=1+1")).to_be_visible()
     see(page, ".fold .attachment-preview", 0, "pre[data-view]")
-    assert shown.get_by_text("Müller asks for 120 €.").is_visible()
+    expect(shown.get_by_text("Müller asks for 120 €.")).to_be_visible()
     assert status(server, request_id) == "pending"
     if folder := os.environ.get("PICTURES"):
         page.screenshot(path=Path(folder) / "attachments.png", full_page=True)
@@ -86,7 +87,7 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     with page.expect_download() as downloaded:
         shown.get_by_role("link", name="R-2291.pdf").click()
     assert downloaded.value.suggested_filename == "R-2291.pdf"
-    page.wait_for_function("() => document.querySelector('.is-pending button[data-key=a]').textContent === 'Approve'")
+    expect(approve).to_have_text("Approve")
     approve.click()
     shown.locator(".outcome").wait_for()
     assert status(server, request_id) == "approved"
@@ -171,7 +172,7 @@ def test_a_bulk_page_tells_files_that_were_opened_from_others(windows, people, r
     page.locator(f"input[name=pick][value^='{request_id}']").evaluate("box => box.click()")
     page.locator("#bulk button[value=approve]").click()
     line = page.locator(".bulk-files li").filter(has_text="note.txt")
-    assert line.inner_text().endswith("not opened")
+    expect(line).to_have_text(re.compile(r"not opened\s*$"))
     page.wait_for_load_state()  # before that, opened files aren't recorded
     with page.context.expect_page():
         line.get_by_role("link").click()

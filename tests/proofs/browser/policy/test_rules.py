@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.places import violations
 from tests.support.machine import Remote
@@ -49,21 +50,20 @@ def test_a_rule_is_written_replayed_applied_and_used(windows, server, axe):
     page.get_by_label("Field", exact=True).fill("length")
     page.get_by_label("Value", exact=True).fill("short")
     page.get_by_label("Allow without asking").check()
-    assert not page.get_by_label("How many").is_visible()
+    expect(page.get_by_label("How many")).to_be_hidden()
     with page.expect_navigation():
         page.get_by_label("Name", exact=True).press("Enter")
     page.locator("main form").get_by_text("“short” is not a number.").first.wait_for()
     value = page.get_by_label("Value", exact=True)
-    page.wait_for_function("field => field === document.activeElement", arg=value.element_handle())
+    expect(value).to_be_focused()
     assert violations(page, axe) == {}
     value.fill("100")
     live = page.locator("#rule-live")
     live.get_by_text("Allows calls of postNote whose length is at most 100").wait_for()
-    assert live.get_by_role("link", name="Post the note?").count() == 1
-    assert page.locator("#known-fields option").get_attribute("value") == "length"
+    expect(live.get_by_role("link", name="Post the note?")).to_have_count(1)
+    expect(page.locator("#known-fields option")).to_have_attribute("value", "length")
     page.get_by_role("button", name="Add a value").press("Enter")
-    page.get_by_label("Field", exact=True).nth(1).wait_for()
-    assert page.get_by_label("Field", exact=True).nth(1).evaluate("field => field === document.activeElement")
+    expect(page.get_by_label("Field", exact=True).nth(1)).to_be_focused()
     page.get_by_text("A condition in CEL").click()
     page.get_by_label("Condition", exact=True).fill("input.lengthy < 100")
     press(page, "Add it to the draft")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.places import violations
 from tests.proofs.browser.policy.test_rules import figures
@@ -45,7 +46,7 @@ def test_a_suggestion_becomes_a_draft_with_what_it_would_have_done(windows, serv
     page = windows.open(server.person("admin"), "/settings/policy/", viewport={"width": width, "height": 800})
     page.get_by_text("approved unchanged 21 of 21 times in 60 days, by 1 person").click()
     # The latest ten, and all that speak for it.
-    assert page.locator(".speaks-for a").count() == 11
+    expect(page.locator(".speaks-for a")).to_have_count(11)
     assert (violations(page, axe), fits(page)) == ({}, True)
     with page.expect_navigation():
         page.get_by_role("button", name="As a rule…").click()
@@ -64,7 +65,7 @@ def test_a_suggestion_becomes_a_grant_that_a_person_gives(windows, server, axe):
     panel = page.locator(".granting")
     panel.get_by_text("approved unchanged 21 of 21 times").wait_for()
     panel.get_by_text("It would have approved 21 requests in the last 30 days.").wait_for()
-    assert panel.get_by_label("This exact input").is_checked()
+    expect(panel.get_by_label("This exact input")).to_be_checked()
     assert violations(page, axe) == {}
     # The terms stand beside the input, so that it was in view.
     panel.get_by_role("button", name="Approve and grant").click()
