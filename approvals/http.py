@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.cache import get_conditional_response
 from django.utils.http import (
@@ -16,6 +16,7 @@ from django.utils.http import (
     quote_etag,
     url_has_allowed_host_and_scheme,
 )
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from approvals.access.callers import is_for_machines
@@ -61,6 +62,10 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
     def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
+        except Http404:
+            # The same page for every reason, and with DEBUG too.
+            text = _("Page not found. It may not exist, or you may not have access.")
+            return refusal_page(request, NotFound(text))
         except Refusal as refusal:
             return refusal_page(request, refusal)
 
