@@ -162,16 +162,15 @@ def refusal_of(act: Callable[[], Any]) -> Refusal | None:
 
 def sent_address(request: SignedIn, name: str) -> str:
     """Return the address in a form field if it is on this site; empty otherwise."""
-    target = request.POST.get(name, "")
-    same_site = url_has_allowed_host_and_scheme(
-        target, {request.get_host()}, require_https=request.is_secure()
-    )
-    return target if same_site else ""
+    return _on_this_site(request, request.POST.get(name, ""))
 
 
 def referring_address(request: HttpRequest) -> str:
     """Return the address, on this site, of the page with the form; empty if the browser does not send it."""
-    target = request.headers.get("Referer", "")
+    return _on_this_site(request, request.headers.get("Referer", ""))
+
+
+def _on_this_site(request: HttpRequest, target: str) -> str:
     same_site = url_has_allowed_host_and_scheme(
         target, {request.get_host()}, require_https=request.is_secure()
     )

@@ -91,22 +91,22 @@ def _look_aheads(text: str) -> tuple[list[tuple[str, str]], str]:
 
 
 def _end_of_group(text: str, begin: int) -> int:
-    depth = 0
-    for token in _TOKEN.finditer(text, begin):
-        depth += {"(": 1, ")": -1}.get(token[0], 0)
-        if depth == 0 and token[0] == ")":
-            return token.start()
-    return len(text)
+    return _find(text, ")", begin)
 
 
 def _has_alternatives(text: str) -> bool:
     """Return whether a pattern has top-level alternatives: look-ahead at the beginning applies only to the first one."""
+    return _find(text, "|") < len(text)
+
+
+def _find(text: str, wanted: str, begin: int = 0) -> int:
+    """Return the place of a token outside all groups, or that ends the first one; the end of the text without one."""
     depth = 0
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text, begin):
         depth += {"(": 1, ")": -1}.get(token[0], 0)
-        if depth == 0 and token[0] == "|":
-            return True
-    return False
+        if depth == 0 and token[0] == wanted:
+            return token.start()
+    return len(text)
 
 
 @functools.lru_cache(maxsize=256)
