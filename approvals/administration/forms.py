@@ -49,6 +49,11 @@ def sent(request: HttpRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
+def query_text(request: HttpRequest, name: str) -> str:
+    """Return a parameter of the address for a search: without NULs, and cut."""
+    return request.GET.get(name, "").replace("\0", "")[:150].strip()
+
+
 def form_page(
     request: HttpRequest, template: str, context: Mapping[str, Any]
 ) -> HttpResponse:

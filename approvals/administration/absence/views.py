@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals.actions.policy.absence import end_absence, set_absence
-from approvals.administration.absence.actions import find_team, store_team_settings
+from approvals.administration.absence.actions import store_team_settings
 from approvals.administration.absence.forms import AbsenceForm, TeamSettingsForm
 from approvals.administration.forms import form_page, refuse, sent
 from approvals.administration.guards import administrators_only
+from approvals.administration.people.queries import find_team
 from approvals.exceptions import Invalid, Refusal
 from approvals.http import SignedIn, refusals_as_pages, require_safe_or_POST
 from approvals.models import TeamSettings

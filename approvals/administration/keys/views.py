@@ -15,7 +15,7 @@ from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
 from approvals.administration.first_run import first_question
-from approvals.administration.forms import form_page, refuse, sent
+from approvals.administration.forms import form_page, query_text, refuse, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.keys import actions, queries
 from approvals.administration.keys.forms import KeyForm, ToolListsForm
@@ -25,8 +25,6 @@ from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import PendingChange
 from approvals.models.keys import ApiKey
 from approvals.states import Door
-
-MAX_SEARCH = 150
 
 
 @administrators_only
@@ -50,7 +48,7 @@ def keys(request: SignedIn) -> HttpResponse:
             refuse(form, refusal)
         else:
             return _key_page(request, made, text)
-    search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
+    search = query_text(request, "q")
     rows, more = queries.keys(
         before=number_from(request.GET.get("before", "")), search=search
     )

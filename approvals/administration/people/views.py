@@ -26,7 +26,7 @@ from approvals.administration.changes.views import (
     say_saved,
     say_that_it_waits,
 )
-from approvals.administration.forms import form_page, refuse, sent
+from approvals.administration.forms import form_page, query_text, refuse, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.people import actions
 from approvals.administration.people.forms import NewPersonForm, PersonForm, TeamForm
@@ -53,8 +53,6 @@ from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.queries.policy.rules.policy_versions import rules_naming
 from approvals.text.text import visible
 
-MAX_SEARCH = 150
-
 
 @administrators_only
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -77,10 +75,8 @@ def people(request: SignedIn) -> HttpResponse:
             refuse(form, refusal)
         else:
             return send_invitation(request, person.pk)
-    search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
-    rows, more = people_by_name(
-        search=search, after=request.GET.get("after", "").replace("\0", "")[:MAX_SEARCH]
-    )
+    search = query_text(request, "q")
+    rows, more = people_by_name(search=search, after=query_text(request, "after"))
     context = {
         "form": form,
         "rows": rows,
@@ -156,26 +152,17 @@ def _shown_person(viewer: User, user: User) -> dict[str, Any]:
 
 @administrators_only
 @require_POST
-def add_team(request: SignedIn) -> HttpResponse:
+def change_team(request: SignedIn, pk: int | None = None) -> HttpResponse:
+    """Add, rename or remove a team."""
     form = TeamForm(request.POST)
-    if form.is_valid():
+    if pk is not None and request.POST.get("do") == "remove":
+        actions.remove_team(pk, by=request.user)
+    elif not form.is_valid():
+        messages.error(request, _("Enter a name of at most 150 characters."))
+    elif pk is None:
         actions.add_team(form.cleaned_data["name"], by=request.user)
     else:
-        messages.error(request, _("Enter a name of at most 150 characters."))
-    return redirect(reverse("approvals:people") + "#teams")
-
-
-@administrators_only
-@require_POST
-def change_team(request: SignedIn, pk: int) -> HttpResponse:
-    """Rename a team, or remove it."""
-    form = TeamForm(request.POST)
-    if request.POST.get("do") == "remove":
-        actions.remove_team(pk, by=request.user)
-    elif form.is_valid():
         actions.change_team(pk, form.cleaned_data["name"], by=request.user)
-    else:
-        messages.error(request, _("Enter a name of at most 150 characters."))
     return redirect(reverse("approvals:people") + "#teams")
 
 
