@@ -67,7 +67,8 @@ def pattern_of(text: str) -> Pattern:
     if (
         _LOOK_AROUND.search(rest)
         or any(_LOOK_AROUND.search(body) for _sign, body in ahead)
-        or _has_alternatives(rest)
+        # A look-ahead at the beginning applies only to the first of several alternatives.
+        or _find(rest, "|") < len(rest)
     ):
         return Pattern(None)
     sides = {
@@ -84,19 +85,10 @@ def _look_aheads(text: str) -> tuple[list[tuple[str, str]], str]:
         return ahead, text
     at = 1
     while text[at : at + 3] in ("(?=", "(?!"):
-        end = _end_of_group(text, at)
+        end = _find(text, ")", at)
         ahead.append((text[at + 2], text[at + 3 : end]))
         at = end + 1
     return ahead, f"^{text[at:]}"
-
-
-def _end_of_group(text: str, begin: int) -> int:
-    return _find(text, ")", begin)
-
-
-def _has_alternatives(text: str) -> bool:
-    """Return whether a pattern has top-level alternatives: look-ahead at the beginning applies only to the first one."""
-    return _find(text, "|") < len(text)
 
 
 def _find(text: str, wanted: str, begin: int = 0) -> int:
