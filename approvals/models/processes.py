@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Count, QuerySet, Sum, TextChoices
@@ -41,9 +41,9 @@ def alive() -> QuerySet[Worker]:
     return Worker.objects.filter(seen_at__gt=Now() - ALIVE)
 
 
-def alive_by_kind() -> dict[str, dict[str, int]]:
+def alive_by_kind() -> dict[str, Any]:
     """Return the number of processes of each kind with a recent heartbeat, and of the turns that they run."""
     counted = alive().order_by("kind").values("kind")
     rows = counted.annotate(number=Count("pk"), running=Sum("running"))
-    known = {row["kind"]: row for row in rows}
+    known: dict[str, Any] = {row["kind"]: row for row in rows}
     return {kind: known.get(kind, {"number": 0, "running": 0}) for kind in WorkerKind}
