@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.cache import get_conditional_response
 from django.utils.http import (
@@ -16,6 +16,7 @@ from django.utils.http import (
     quote_etag,
     url_has_allowed_host_and_scheme,
 )
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from approvals.access.callers import is_for_machines
@@ -61,6 +62,10 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
     def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
+        except Http404:
+            # The same page for every reason, and with DEBUG too.
+            text = _("Page not found. It may not exist, or you may not have access.")
+            return refusal_page(request, NotFound(text))
         except Refusal as refusal:
             return refusal_page(request, refusal)
 
@@ -157,16 +162,15 @@ def refusal_of(act: Callable[[], Any]) -> Refusal | None:
 
 def sent_address(request: SignedIn, name: str) -> str:
     """Return the address in a form field if it is on this site; empty otherwise."""
-    target = request.POST.get(name, "")
-    same_site = url_has_allowed_host_and_scheme(
-        target, {request.get_host()}, require_https=request.is_secure()
-    )
-    return target if same_site else ""
+    return _on_this_site(request, request.POST.get(name, ""))
 
 
 def referring_address(request: HttpRequest) -> str:
     """Return the address, on this site, of the page with the form; empty if the browser does not send it."""
-    target = request.headers.get("Referer", "")
+    return _on_this_site(request, request.headers.get("Referer", ""))
+
+
+def _on_this_site(request: HttpRequest, target: str) -> str:
     same_site = url_has_allowed_host_and_scheme(
         target, {request.get_host()}, require_https=request.is_secure()
     )

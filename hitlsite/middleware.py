@@ -65,11 +65,18 @@ PERMISSIONS = ", ".join(
 )  # fmt: skip
 
 
-class ContentSecurityPolicyMiddleware:
-    """Set headers that restrict pages and their embedding, for which Django 5.2 has no setting."""
+class Middleware:
+    """Base of middleware, which passes requests on."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+
+class ContentSecurityPolicyMiddleware(Middleware):
+    """Set headers that restrict pages and their embedding, for which Django 5.2 has no setting."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -80,11 +87,8 @@ class ContentSecurityPolicyMiddleware:
         return response
 
 
-class CacheControlMiddleware:
+class CacheControlMiddleware(Middleware):
     """Keep responses out of the caches of proxies and browsers, unless the view says otherwise."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -148,11 +152,8 @@ def _opens_api_page(request: HttpRequest) -> bool:
     return named == "api:index" and "text/html" in request.headers.get("Accept", "")
 
 
-class WrongMethodPage:
+class WrongMethodPage(Middleware):
     """Replace Django's empty page for a wrong method by one saying that the address only accepts form submissions."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -170,16 +171,10 @@ class WrongMethodPage:
         return response
 
 
-class RefuseNul:
+class RefuseNul(Middleware):
     """Refuse NULs in addresses, which PostgreSQL refuses even in queries. In the admin, which passes input to the database
     unchecked, refuse them in all data, and impossible keys too.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self,
@@ -231,14 +226,11 @@ def _may_be_key(field: Any, text: str) -> bool:
     return bool(text)
 
 
-class LanguageMiddleware:
+class LanguageMiddleware(Middleware):
     """Activate the language and time zone of a page's user, both from the same row of preferences.
 
     Django's own middleware uses the browser's language, and offers only languages that Django itself is translated into.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_for_machines(request.path) or not request.user.is_authenticated:

@@ -200,10 +200,8 @@ class TextFilter(admin.ListFilter):
         self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any
     ) -> None:
         super().__init__(request, params, model, model_admin)
-        values = params.pop(self.parameter_name, "")
-        # Since Django 5 the parameters are lists of values.
-        text = values[-1] if isinstance(values, list) else values
-        self.used_parameters[self.parameter_name] = str(text)[:MAX_TEXT].strip()
+        *_, text = params.pop(self.parameter_name, [""])
+        self.used_parameters[self.parameter_name] = text[:MAX_TEXT].strip()
 
     @property
     def text(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from django.contrib.auth.models import Permission, User
 from django.db.models import Q, QuerySet
@@ -19,9 +19,12 @@ from approvals.access.rights import (
 )
 from approvals.access.standing import Standing
 from approvals.actions.locking import lock_standing
+from approvals.actions.logins import SUBJECT
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models.actors import Actor
 from approvals.models.people import ROLE_PERMISSIONS, PendingChange, RoleName
+from approvals.record import audit
+from approvals.states import Door
 
 #: Permissions to decide, permissions that could be used to become a decider, and those that reveal data kept from deciders.
 PROTECTED = frozenset(
@@ -93,3 +96,11 @@ def changeable_person(person_id: int, by: Standing) -> User:
         raise NotFound(_("Person not found."))
     require_changeable(person, by)
     return person
+
+
+def record_person(
+    event: str, person: User, data: Mapping[str, object], *, by: User
+) -> None:
+    """Record a change of a person's account."""
+    about = {"user": person.get_username(), "user_id": person.pk}
+    audit.record(event, SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 
@@ -41,9 +44,23 @@ def refuse(form: forms.BaseForm, refusal: Refusal) -> None:
     form.add_error(None, str(refusal))
 
 
-def status_of(form: forms.BaseForm) -> int:
-    """Return the status of a page with this form."""
-    return REFUSED if form.is_bound and form.errors else 200
+def sent(request: HttpRequest) -> QueryDict | None:
+    """Return the data of a page's form; None while the page is only shown."""
+    return request.POST if request.method == "POST" else None
+
+
+def query_text(request: HttpRequest, name: str) -> str:
+    """Return a parameter of the address for a search: without NULs, and cut."""
+    return request.GET.get(name, "").replace("\0", "")[:150].strip()
+
+
+def form_page(
+    request: HttpRequest, template: str, context: Mapping[str, Any]
+) -> HttpResponse:
+    """Return a page of administration with a `form`, whose errors decide the status."""
+    status = REFUSED if context["form"].errors else 200
+    template = f"approvals/administration/{template}"
+    return render(request, template, context, status=status)
 
 
 def lines_in(text: str) -> list[str]:

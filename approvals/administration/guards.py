@@ -6,12 +6,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec
 
-from django.http import HttpResponse
-from django.utils.translation import gettext as _
+from django.http import Http404, HttpResponse
 
 from approvals.access import permissions
-from approvals.exceptions import NotFound
-from approvals.http import View, refusal_page, refusals_as_pages
+from approvals.http import View, refusals_as_pages
 
 P = ParamSpec("P")
 
@@ -19,13 +17,11 @@ P = ParamSpec("P")
 def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
     """Respond to everyone else as if the page did not exist."""
 
-    answered = refusals_as_pages(view)
-
+    @refusals_as_pages
     @wraps(view)
     def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not permissions.may_administer(request.standing):
-            message = _("Page not found. It may not exist, or you may not have access.")
-            return refusal_page(request, NotFound(message))
-        return answered(request, *args, **kwargs)
+            raise Http404
+        return view(request, *args, **kwargs)
 
     return wrapped

@@ -178,9 +178,9 @@ def _unreadable(error: NotCanonical) -> BadBody:
     )
 
 
-def json_object(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> JsonDict:
+def json_object(request: HttpRequest) -> JsonDict:
     """Return the body as a JSON object. Raise NotJson, TooLarge or BadBody."""
-    body = json_body(request, max_bytes=max_bytes)
+    body = json_body(request)
     if not isinstance(body, dict):
         raise BadBody(_("The body must be a JSON object."))
     return body

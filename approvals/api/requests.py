@@ -210,15 +210,8 @@ class NewRequest(Document):
 
     def digest(self) -> str:
         """Return the digest of the whole request; it is the same whether a default is written out or omitted."""
-        # Requests made before these fields existed keep their digest.
-        absent = {
-            name
-            for name in ("messages", "workflow_title", "resume_state")
-            if not getattr(self, name)
-        }
-        body = self.model_dump(mode="json", exclude={*absent, "attachments"}) | {
-            "has_default": self.has_default
-        }
+        body = self.model_dump(mode="json", exclude={"attachments"})
+        body["has_default"] = self.has_default
         if files := self.files:
             body["attachments"] = files
         return digest(body, max_bytes=2 * MAX_BYTES)

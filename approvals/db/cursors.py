@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 from uuid import UUID
 
+from django.db.models import Model, QuerySet
 from django.utils.dateparse import parse_datetime
 
 from approvals.db.canonical_json import utc
+
+Row = TypeVar("Row", bound=Model)
 
 
 def number_from(text: str, *, digits: int = 18) -> int | None:
@@ -20,6 +23,20 @@ def number_from(text: str, *, digits: int = 18) -> int | None:
         if text.isascii() and text.isdecimal() and len(text) <= digits
         else None
     )
+
+
+def take_page(rows: QuerySet[Row], limit: int) -> tuple[list[Row], bool]:
+    """Return the first `limit` rows, and whether there are more."""
+    page = list(rows[: limit + 1])
+    return page[:limit], len(page) > limit
+
+
+def page_before(
+    rows: QuerySet[Row], before: int | None, limit: int
+) -> tuple[list[Row], int | None]:
+    """Return a page of rows, the newest first, and the id before which the next one begins; None if there are no more."""
+    shown, more = take_page(rows.filter(pk__lt=before) if before else rows, limit)
+    return shown, shown[-1].pk if more else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import QuerySet, TextChoices
+from django.db.models import Count, QuerySet, Sum, TextChoices
 from django.db.models.functions import Now
 
 #: A process writes a heartbeat every BEAT seconds, and counts as dead without one for ALIVE.
@@ -39,3 +39,11 @@ class Worker(models.Model):
 def alive() -> QuerySet[Worker]:
     """Return the processes with a recent heartbeat, by the database's clock."""
     return Worker.objects.filter(seen_at__gt=Now() - ALIVE)
+
+
+def alive_by_kind() -> dict[str, Any]:
+    """Return the number of processes of each kind with a recent heartbeat, and of the turns that they run."""
+    counted = alive().order_by("kind").values("kind")
+    rows = counted.annotate(number=Count("pk"), running=Sum("running"))
+    known: dict[str, Any] = {row["kind"]: row for row in rows}
+    return {kind: known.get(kind, {"number": 0, "running": 0}) for kind in WorkerKind}

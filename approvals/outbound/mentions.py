@@ -6,20 +6,18 @@ The occasions: a note mentions them, someone decided alone, or (for administrato
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from approvals.access import permissions
 from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.outbound import outbox, push
 from approvals.outbound.messages import ALONE, MENTIONED, UNDECIDABLE, Mention
-from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
-from approvals.states import Channel, Priority
+from approvals.outbound.quiet_hours import preferences_of_people
+from approvals.states import Channel
 
 #: Names of these outbox rows. They are for people and are never sent to programs.
 TOLD = (MENTIONED, ALONE, UNDECIDABLE)
@@ -31,12 +29,14 @@ def notify_mentioned(
     request: ApprovalRequest, people: Sequence[User], *, by: str
 ) -> None:
     """Write a message to each of these people for each of their channels; call this inside the transaction of the note."""
-    _store(MENTIONED, request, list(_rows(request, people, "mentioned")), by)
+    rows = list(_rows(request, people, "mentioned"))
+    outbox.write_request_event(MENTIONED, rows, request, by=by)
 
 
 def notify_of_undecidable(request: ApprovalRequest, people: Sequence[User]) -> None:
     """Notify these administrators that no one may decide a request; call this inside the transaction that detects it."""
-    _store(UNDECIDABLE, request, list(_rows(request, people, "undecidable")), "")
+    rows = list(_rows(request, people, "undecidable"))
+    outbox.write_request_event(UNDECIDABLE, rows, request, by="")
 
 
 def notify_of_lone_decision(
@@ -45,44 +45,22 @@ def notify_of_lone_decision(
     """Notify these people, despite quiet hours, that one person decided alone a request meant for several."""
     rows = [OutboxEvent(channel=channel, target=target, lane=lane, next_attempt_at=Now())
             for _person, channel, target, lane in _ways(people)]  # fmt: skip
-    _store(ALONE, request, rows, by)
-
-
-def _store(
-    name: str, request: ApprovalRequest, rows: Sequence[OutboxEvent], by: str
-) -> None:
-    if not rows:
-        return
-    event_id = uuid4()
-    now = timezone.now()
-    stream = outbox.stream_of(request.scope, request.workflow.key)
-    number = outbox.next_number(stream)
-    data = outbox.request_data(request, request.workflow) | {"by": by}
-    for row in rows:
-        row.event_id = event_id
-        row.name = name
-        row.created_at = now
-        row.stream = stream
-        row.sequence = number
-        row.payload = data
-    OutboxEvent.objects.bulk_create(rows)
+    outbox.write_request_event(ALONE, rows, request, by=by)
 
 
 def _rows(
     request: ApprovalRequest, people: Sequence[User], kind: str
 ) -> Iterator[OutboxEvent]:
     chosen = preferences_of_people({person.pk for person in people})
-    now = timezone.now()
     for person, channel, target, lane in _ways(people):
         preferences = chosen.get(person)
-        if preferences is not None and f"{channel}:{kind}" in preferences.muted:
-            continue
-        at = may_leave_at(preferences, now)
-        # By the clock of the database, unless the message is held until quiet hours end.
-        when = Now() if at <= now or request.priority == Priority.CRITICAL else at
-        yield OutboxEvent(
-            channel=channel, target=target, lane=lane, next_attempt_at=when
-        )
+        if preferences is None or f"{channel}:{kind}" not in preferences.muted:
+            yield OutboxEvent(
+                channel=channel,
+                target=target,
+                lane=lane,
+                next_attempt_at=outbox.due_for(preferences, request),
+            )
 
 
 def _ways(people: Sequence[User]) -> Iterator[tuple[int, Channel, str, str]]:

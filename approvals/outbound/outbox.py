@@ -8,7 +8,7 @@ resent. Events become due by the clock of the database, which all processes shar
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ from django.utils import timezone
 from approvals.addresses import RefusedAddress, parse_destination
 from approvals.db.canonical_json import utc
 from approvals.json_types import JsonDict, JsonMapping
-from approvals.models import ApprovalRequest, OutboxEvent, Workflow
+from approvals.models import ApprovalRequest, OutboxEvent, Preferences, Workflow
 from approvals.models.attachments import public_documents
 from approvals.models.subscriptions import subscribers
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
@@ -109,7 +109,7 @@ def enqueue(
     """
     assert name in EVENTS, name
     rows = [
-        OutboxEvent(channel=Channel.HANDLER, target=path)
+        OutboxEvent(channel=Channel.HANDLER, target=path, next_attempt_at=Now())
         for path in settings.HITL_EVENT_HANDLERS
     ]
     targets = list(subscribers()) if heard else []
@@ -123,26 +123,38 @@ def enqueue(
     if (
         notices and any(pk is None for pk, _url, _events in targets)
     ) or name in FOLLOW_UPS:
-        rows.append(OutboxEvent(channel=Channel.NOTICE, target="notices"))
+        notice = OutboxEvent(channel=Channel.NOTICE, target="notices")
+        notice.next_attempt_at = Now()
+        rows.append(notice)
+    write_event(name, rows, stream=stream, data=data)
+
+
+def write_event(
+    name: str, rows: Sequence[OutboxEvent], *, stream: str, data: JsonMapping
+) -> None:
+    """Write an event for the targets of these rows; call this inside the transaction that it reports."""
     if not rows:
         return
     event_id = uuid4()
     now = timezone.now()
     number = next_number(stream)
     for row in rows:
-        row.event_id, row.name, row.stream, row.sequence, row.payload = (
-            event_id,
-            name,
-            stream,
-            number,
-            dict(data),
-        )
-        row.created_at, row.next_attempt_at = now, Now()
+        row.event_id = event_id
+        row.name = name
+        row.created_at = now
+        row.stream = stream
+        row.sequence = number
+        row.payload = dict(data)
     OutboxEvent.objects.bulk_create(rows)
 
 
 def _to_url(target: str, url: str) -> OutboxEvent:
-    return OutboxEvent(channel=Channel.WEBHOOK, target=target, lane=lane_of(url))
+    return OutboxEvent(
+        channel=Channel.WEBHOOK,
+        target=target,
+        lane=lane_of(url),
+        next_attempt_at=Now(),
+    )
 
 
 def lane_of(url: str) -> str:
@@ -167,22 +179,29 @@ def notify_person(name: str, request: ApprovalRequest, person: User) -> None:
         or (preferences and ASSIGNED in preferences.muted)
     ):
         return
-    now = timezone.now()
-    at = may_leave_at(preferences, now)
-    # By the clock of the database, unless the message is held until quiet hours end.
-    when = Now() if at <= now or request.priority == Priority.CRITICAL else at
-    stream = stream_of(request.scope, request.workflow.key)
-    OutboxEvent.objects.create(
-        event_id=uuid4(),
-        name=name,
-        stream=stream,
-        sequence=next_number(stream),
+    row = OutboxEvent(
         channel=Channel.MAIL,
         target=f"mail:{person.pk}",
         lane="mail",
-        payload=request_data(request, request.workflow),
-        next_attempt_at=when,
+        next_attempt_at=due_for(preferences, request),
     )
+    write_request_event(name, [row], request)
+
+
+def due_for(preferences: Preferences | None, request: ApprovalRequest) -> Any:
+    """Return when a message to a person is due: by the clock of the database, unless it is held until quiet hours end."""
+    now = timezone.now()
+    at = may_leave_at(preferences, now)
+    return Now() if at <= now or request.priority == Priority.CRITICAL else at
+
+
+def write_request_event(
+    name: str, rows: Sequence[OutboxEvent], request: ApprovalRequest, **more: Any
+) -> None:
+    """Write an event of a request, like `write_event`."""
+    stream = stream_of(request.scope, request.workflow.key)
+    data = request_data(request, request.workflow) | more
+    write_event(name, rows, stream=stream, data=data)
 
 
 _COUNT_UP = """

@@ -26,6 +26,7 @@ from approvals.models.preferences import ListPage
 from approvals.queries.amounts import has_visible_amount, with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
 from approvals.queries.described import description
+from approvals.queries.lists.saved_views import views_for
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.search import with_words_of_requests
 from approvals.queries.suggestions import NAMES
@@ -211,8 +212,4 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
 
 def reports_for(user: User) -> list[SavedView]:
     """Return a person's saved reports, own ones first, and those that others share."""
-    own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
-    reports = SavedView.objects.filter(
-        Q(owner=user.pk) | Q(shared=True), page=ListPage.AUDIT
-    ).select_related("owner")
-    return list(reports.order_by(own, "name", "pk")[:MAX_REPORTS])
+    return views_for(user, ListPage.AUDIT, MAX_REPORTS)

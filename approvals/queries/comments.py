@@ -15,6 +15,7 @@ from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.models.comments import RequestComment
 from approvals.queries.policy.deciders import MAX_SUGGESTIONS, suggested_deciders
+from approvals.queries.suggestions import usernames
 from approvals.states import ASKS
 
 #: Maximum number of people notified by a note, and of people suggested at once.
@@ -22,14 +23,10 @@ MAX_MENTIONS = 20
 MAX_SUGGESTED = 8
 
 
-def comments_of(
-    request: ApprovalRequest, *, before: int | None = None
-) -> QuerySet[RequestComment]:
-    """Return the notes of a request, newest first; with `before`, only those older than that id."""
-    notes = with_authors(RequestComment.objects.filter(request_id=request.pk)).order_by(
-        "-id"
-    )
-    return notes if before is None else notes.filter(pk__lt=before)
+def comments_of(request: ApprovalRequest) -> QuerySet[RequestComment]:
+    """Return the notes of a request, newest first."""
+    notes = RequestComment.objects.filter(request_id=request.pk)
+    return with_authors(notes).order_by("-id")
 
 
 def with_authors(notes: QuerySet[RequestComment]) -> QuerySet[RequestComment]:
@@ -46,8 +43,7 @@ def suggested_assignees(viewer: Standing, request: ApprovalRequest) -> Sequence[
         return ()
     if request.kind not in ASKS:
         return suggested_deciders(request)
-    people = User.objects.filter(is_active=True).order_by("username")
-    return list(people.values_list("username", flat=True)[:MAX_SUGGESTIONS])
+    return usernames(User.objects.filter(is_active=True), MAX_SUGGESTIONS)
 
 
 def requests_touched_since(
@@ -98,8 +94,7 @@ def people_to_mention(
     people = permissions.readers_of(request).exclude(pk=viewer.pk)
     if not permissions.sees_everything(viewer):
         people = people.filter(_involved(request))
-    people = people.filter(Q(username__icontains=text) | Q(first_name__icontains=text))
-    return list(people.order_by("username")[:MAX_SUGGESTED])
+    return list(people.filter(_is_named(text)).order_by("username")[:MAX_SUGGESTED])
 
 
 def people_known_to(viewer: Standing, request: ApprovalRequest, text: str) -> list[str]:
@@ -107,10 +102,11 @@ def people_known_to(viewer: Standing, request: ApprovalRequest, text: str) -> li
     people = User.objects.filter(is_active=True)
     if not permissions.sees_everything(viewer):
         people = people.filter(_involved(request) | Q(pk=viewer.pk))
-    people = people.filter(Q(username__icontains=text) | Q(first_name__icontains=text))
-    return list(
-        people.order_by("username").values_list("username", flat=True)[:MAX_SUGGESTED]
-    )
+    return usernames(people.filter(_is_named(text)), MAX_SUGGESTED)
+
+
+def _is_named(text: str) -> Q:
+    return Q(username__icontains=text) | Q(first_name__icontains=text)
 
 
 def _involved(request: ApprovalRequest) -> Q:

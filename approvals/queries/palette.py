@@ -9,6 +9,7 @@ from approvals.access import permissions
 from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest
 from approvals.queries.search import with_words
+from approvals.queries.suggestions import usernames
 
 MAX_FOUND = 8
 MAX_PEOPLE = 200
@@ -28,5 +29,4 @@ def people_for(user: User, viewer: Standing) -> list[str]:
     """Return the usernames of active people for viewers who see everyone's requests; otherwise only their own."""
     if not permissions.sees_everything(viewer):
         return [user.get_username()]
-    people = User.objects.filter(is_active=True).order_by("username")
-    return list(people.values_list("username", flat=True)[:MAX_PEOPLE])
+    return usernames(User.objects.filter(is_active=True), MAX_PEOPLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import QuerySet
 
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.keys import MAX_ACTOR_NAME
@@ -40,10 +41,13 @@ _TOOLS = (
 
 def people_with(text: str) -> list[str]:
     """Return usernames of active people that contain a text."""
-    people = User.objects.filter(username__icontains=text, is_active=True).order_by(
-        "username"
-    )
-    return list(people.values_list("username", flat=True)[:MAX_SUGGESTIONS])
+    people = User.objects.filter(username__icontains=text, is_active=True)
+    return usernames(people, MAX_SUGGESTIONS)
+
+
+def usernames(people: QuerySet[User], limit: int) -> list[str]:
+    """Return the usernames of the first people, sorted."""
+    return list(people.order_by("username").values_list("username", flat=True)[:limit])
 
 
 def usernames_in(value: object) -> set[str]:

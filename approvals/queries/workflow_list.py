@@ -24,6 +24,7 @@ from django.db.models.functions import Coalesce
 
 from approvals import queries
 from approvals.access.standing import Standing
+from approvals.db.cursors import take_page
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import PAGE, RequestCursor, WorkflowCursor
@@ -161,9 +162,7 @@ def page_of_workflows(
     workflows = with_steps(viewer, by_which[which](viewer, after=after))
     if q:
         workflows = searched(viewer, workflows, q, latest=which == ENDED)
-    rows = list(workflows[: limit + 1])
-    shown = rows[:limit]
-    more = len(rows) > limit
+    shown, more = take_page(workflows, limit)
     return WorkflowPage(shown, cursor_of(shown[-1], which) if more else None)
 
 

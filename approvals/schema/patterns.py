@@ -67,7 +67,8 @@ def pattern_of(text: str) -> Pattern:
     if (
         _LOOK_AROUND.search(rest)
         or any(_LOOK_AROUND.search(body) for _sign, body in ahead)
-        or _has_alternatives(rest)
+        # A look-ahead at the beginning applies only to the first of several alternatives.
+        or _find(rest, "|") < len(rest)
     ):
         return Pattern(None)
     sides = {
@@ -84,29 +85,20 @@ def _look_aheads(text: str) -> tuple[list[tuple[str, str]], str]:
         return ahead, text
     at = 1
     while text[at : at + 3] in ("(?=", "(?!"):
-        end = _end_of_group(text, at)
+        end = _find(text, ")", at)
         ahead.append((text[at + 2], text[at + 3 : end]))
         at = end + 1
     return ahead, f"^{text[at:]}"
 
 
-def _end_of_group(text: str, begin: int) -> int:
+def _find(text: str, wanted: str, begin: int = 0) -> int:
+    """Return the place of a token outside all groups, or that ends the first one; the end of the text without one."""
     depth = 0
     for token in _TOKEN.finditer(text, begin):
         depth += {"(": 1, ")": -1}.get(token[0], 0)
-        if depth == 0 and token[0] == ")":
+        if depth == 0 and token[0] == wanted:
             return token.start()
     return len(text)
-
-
-def _has_alternatives(text: str) -> bool:
-    """Return whether a pattern has top-level alternatives: look-ahead at the beginning applies only to the first one."""
-    depth = 0
-    for token in _TOKEN.finditer(text):
-        depth += {"(": 1, ")": -1}.get(token[0], 0)
-        if depth == 0 and token[0] == "|":
-            return True
-    return False
 
 
 @functools.lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from approvals.access import permissions
 from approvals.access.standing import Standing
+from approvals.db.cursors import page_before
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.queries.comments import comments_of, suggested_assignees
@@ -69,12 +70,12 @@ def notes_for(
     viewer: Standing, request: ApprovalRequest, *, before: int | None = None
 ) -> Notes:
     """Return a page of the notes of a request, and a person's possible actions there."""
-    notes = list(comments_of(request, before=before)[: PAGE + 1])
+    notes, earlier = page_before(comments_of(request), before, PAGE)
     may_assign = request.pending and permissions.may_close(viewer, request)
     return Notes(
         request=shown_heading(request),
-        comments=shown_notes(notes[:PAGE]),
-        earlier=notes[PAGE - 1].pk if len(notes) > PAGE else None,
+        comments=shown_notes(notes),
+        earlier=earlier,
         may_comment=permissions.may_comment(viewer, request),
         may_assign=may_assign,
         assigned=request.assigned_to.get_username() if request.assigned_to else "",

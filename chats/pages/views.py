@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals.db.cursors import number_from
+from approvals.db.cursors import number_from, take_page
 from approvals.exceptions import Refusal
 from approvals.http import SignedIn, actor_of, refusals_as_pages
 from approvals.states import Door
@@ -62,15 +62,12 @@ def chats(request: SignedIn) -> HttpResponse:
     matching = queries.filtered_chats_for(
         request.standing, filters, after=number_from(request.GET.get("before", ""))
     )
-    page = list(matching[: PAGE + 1])
+    shown, more = take_page(matching, PAGE)
     context = {
         "chats": [
-            (chat, TurnState(chat.state) if chat.state else None)
-            for chat in page[:PAGE]
+            (chat, TurnState(chat.state) if chat.state else None) for chat in shown
         ],
-        "older_query": filters.query(before=page[PAGE - 1].pk)
-        if len(page) > PAGE
-        else "",
+        "older_query": filters.query(before=shown[-1].pk) if more else "",
         "filters": filters,
         "states": [(state.value, state.label) for state in LISTED],
         "agents": agents(),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Max, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from approvals.db.cursors import take_page
 from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest
 from approvals.states import Kind
@@ -121,5 +122,4 @@ class Branches:
 
 def branches_of(chat: Chat) -> Branches:
     """Return the latest branches of a chat."""
-    branches = list(chat.branches.order_by("-id")[: LISTED + 1])
-    return Branches(branches[:LISTED], len(branches) > LISTED)
+    return Branches(*take_page(chat.branches.order_by("-id"), LISTED))

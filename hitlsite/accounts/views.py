@@ -14,39 +14,42 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse, reverse_lazy
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.access import rate_limits
 from approvals.http import SignedIn, problem
 
 
-class LogInAgain(views.ReauthenticateView):
+class OwnPassword:
+    """Pages for people who have a password here."""
+
+    #: The text for everyone else.
+    no_password: Promise
+
+    def dispatch(
+        self, request: SignedIn, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        if not request.user.has_usable_password():
+            message = str(self.no_password)
+            return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # of the other base
+        return response
+
+
+class LogInAgain(OwnPassword, views.ReauthenticateView):
     """Ask for the user's password again, as some decisions require, and return to the previous page."""
 
-    def dispatch(
-        self, request: SignedIn, *args: Any, **kwargs: Any
-    ) -> HttpResponseBase:
-        if not request.user.has_usable_password():
-            message = _("Your account has no password here. Log out, and log in again.")
-            return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
-        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
-        return response
+    no_password = _("Your account has no password here. Log out, and log in again.")
 
 
-class ChangePassword(views.PasswordChangeView):
+class ChangePassword(OwnPassword, views.PasswordChangeView):
     """Change one's own password."""
 
-    def dispatch(
-        self, request: SignedIn, *args: Any, **kwargs: Any
-    ) -> HttpResponseBase:
-        if not request.user.has_usable_password():
-            message = _(
-                "Your account has no password here. Ask an administrator to set one."
-            )
-            return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
-        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
-        return response
+    no_password = _(
+        "Your account has no password here. Ask an administrator to set one."
+    )
 
     def form_valid(self, form: Any) -> HttpResponseBase:
         response: HttpResponseBase = super().form_valid(form)

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from prometheus_client import (
     CollectorRegistry,
@@ -232,15 +232,7 @@ def _processes() -> Iterator[Metric]:
         "Turns that processes report as running.",
         labels=["kind"],
     )
-    rows = (
-        processes.alive()
-        .order_by("kind")
-        .values("kind")
-        .annotate(number=Count("pk"), running=Sum("running"))
-    )
-    known = {row["kind"]: row for row in rows}
-    for kind in processes.WorkerKind:
-        row = known.get(kind, {"number": 0, "running": 0})
+    for kind, row in processes.alive_by_kind().items():
         seen.add_metric([kind], row["number"])
         running.add_metric([kind], row["running"])
     yield seen

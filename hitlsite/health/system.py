@@ -14,7 +14,6 @@ import django
 from django.apps import apps
 from django.conf import settings
 from django.db import connection
-from django.db.models import Count, Sum
 from django.db.models.functions import Now
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -29,7 +28,6 @@ from approvals.administration.guards import administrators_only
 from approvals.background import sweep
 from approvals.http import SignedIn
 from approvals.models import AuditEntry, processes
-from approvals.models.processes import WorkerKind
 from approvals.outbound import outbox, push
 from approvals.states import Channel
 from hitlsite import __version__
@@ -135,17 +133,7 @@ def _administrators() -> Iterator[SystemPart]:
 
 
 def _processes() -> Iterator[SystemPart]:
-    alive = (
-        processes.alive()
-        .order_by("kind")
-        .values("kind")
-        .annotate(number=Count("pk"), running=Sum("running"))
-    )
-    rows = {row["kind"]: row for row in alive}
-    web, workers = (
-        rows.get(kind, {"number": 0, "running": 0})
-        for kind in (WorkerKind.WEB, WorkerKind.WORKER)
-    )
+    web, workers = processes.alive_by_kind().values()
     counted = ngettext(
         "%(count)d web process", "%(count)d web processes", web["number"]
     ) % {"count": web["number"]}

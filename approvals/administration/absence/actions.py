@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from approvals.actions.logins import SUBJECT
-from approvals.administration.people.queries import teams
+from approvals.administration.people.queries import find_team
 from approvals.db.canonical_json import digest
-from approvals.exceptions import NotFound
 from approvals.models import TeamSettings
 from approvals.record import audit
 from approvals.states import Door
@@ -59,14 +57,6 @@ def store_team_settings(
             }
             audit.record("team.changed", SUBJECT, data=data, actor=by, via=via)
     return row
-
-
-def find_team(team_id: int) -> Group:
-    """Return a team. Raise NotFound."""
-    team = teams().filter(pk=team_id).first()
-    if team is None:
-        raise NotFound(_("Team not found. Someone may have removed it."))
-    return team
 
 
 def _described(row: TeamSettings) -> dict[str, Any]:

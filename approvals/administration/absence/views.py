@@ -5,17 +5,18 @@ from __future__ import annotations
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals.actions.policy.absence import end_absence, set_absence
-from approvals.administration.absence.actions import find_team, store_team_settings
+from approvals.administration.absence.actions import store_team_settings
 from approvals.administration.absence.forms import AbsenceForm, TeamSettingsForm
-from approvals.administration.forms import refuse, status_of
+from approvals.administration.forms import form_page, refuse, sent
 from approvals.administration.guards import administrators_only
-from approvals.exceptions import Invalid, NotFound, Refusal
+from approvals.administration.people.queries import find_team
+from approvals.exceptions import Invalid, Refusal
 from approvals.http import SignedIn, refusals_as_pages, require_safe_or_POST
 from approvals.models import TeamSettings
 from approvals.queries.policy.absence import absences_seen_by
@@ -35,12 +36,7 @@ def own(request: SignedIn) -> HttpResponse:
 @require_safe_or_POST
 def of_person(request: SignedIn, pk: int) -> HttpResponse:
     """The absences of one person, for administrators."""
-    person = User.objects.filter(pk=pk).first()
-    if person is None:
-        raise NotFound(
-            _("Page not found. It may not exist, or you may not have access.")
-        )
-    return _page(request, person)
+    return _page(request, get_object_or_404(User, pk=pk))
 
 
 @require_POST
@@ -57,11 +53,11 @@ def end(request: SignedIn, pk: int) -> HttpResponse:
 
 def _page(request: SignedIn, person: User) -> HttpResponse:
     form = AbsenceForm(
-        request.POST if request.method == "POST" else None,
+        sent(request),
         person=person,
         by=request.user,
     )
-    if form.is_bound and form.is_valid():
+    if form.is_valid():
         try:
             set_absence(person, form.away, by=request.user, via=Door.DASHBOARD)
         except Invalid as refusal:
@@ -86,12 +82,7 @@ def _page(request: SignedIn, person: User) -> HttpResponse:
         "stands_in": seen.filter(delegate=person),
         "here": "absence" if is_own else "people",
     }
-    return render(
-        request,
-        "approvals/administration/absence/absence.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "absence/absence.html", context)
 
 
 def _address(request: SignedIn, person: User) -> str:
@@ -109,10 +100,8 @@ def team_settings(request: SignedIn, pk: int) -> HttpResponse:
     """The settings of a team: its hours, and deputies for absent members."""
     team = find_team(pk)
     row = TeamSettings.objects.filter(team=team).first() or TeamSettings(team=team)
-    form = TeamSettingsForm(
-        request.POST if request.method == "POST" else None, instance=row
-    )
-    if form.is_bound and form.is_valid():
+    form = TeamSettingsForm(sent(request), instance=row)
+    if form.is_valid():
         store_team_settings(pk, form.cleaned_data, by=request.user, via=Door.DASHBOARD)
         messages.success(request, _("The changes are saved."))
         return redirect("approvals:team-settings", pk)
@@ -123,9 +112,4 @@ def team_settings(request: SignedIn, pk: int) -> HttpResponse:
         "duty": duty_state(stored) if stored else None,
         "here": "people",
     }
-    return render(
-        request,
-        "approvals/administration/absence/team.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "absence/team.html", context)

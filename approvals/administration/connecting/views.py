@@ -19,7 +19,7 @@ from approvals.access.callers import DEFAULT_SCOPES
 from approvals.administration.connecting.integrations import INTEGRATIONS
 from approvals.administration.connecting.queries import first_request
 from approvals.administration.first_run import PLACEHOLDER
-from approvals.administration.forms import status_of
+from approvals.administration.forms import form_page, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.keys.actions import create_key
 from approvals.db.cursors import number_from
@@ -27,8 +27,6 @@ from approvals.exceptions import NotFound
 from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models.keys import MAX_KEY_NAME, ApiKey
 from approvals.states import Door
-
-PAGE = "approvals/administration/connecting/connect.html"
 
 
 class NewKeyForm(forms.Form):
@@ -47,9 +45,10 @@ class NewKeyForm(forms.Form):
 @require_safe_or_POST
 def connect(request: SignedIn) -> HttpResponse:
     """The setup lines: with a placeholder for the key, or after a POST with a new key, which is shown only once."""
-    form = NewKeyForm(request.POST if request.method == "POST" else None)
-    context = {"form": form, "here": "connect"}
-    if form.is_bound and form.is_valid():
+    form = NewKeyForm(sent(request))
+    context: dict[str, Any] = {"form": form, "here": "connect"}
+    text = PLACEHOLDER
+    if form.is_valid():
         key, text = create_key(
             request.user,
             name=form.cleaned_data["name"],
@@ -57,17 +56,9 @@ def connect(request: SignedIn) -> HttpResponse:
             by=request.user,
             via=Door.DASHBOARD,
         )
-        return render(
-            request,
-            PAGE,
-            context | {"key": key, "text": text, "integrations": _integrations(text)},
-        )
-    return render(
-        request,
-        PAGE,
-        context | {"integrations": _integrations(PLACEHOLDER)},
-        status=status_of(form),
-    )
+        context |= {"key": key, "text": text}
+    context["integrations"] = _integrations(text)
+    return form_page(request, "connecting/connect.html", context)
 
 
 @administrators_only
@@ -82,7 +73,7 @@ def waiting(request: SignedIn, pk: int) -> HttpResponse:
         "here": "connect",
         "integrations": _integrations(PLACEHOLDER),
     }
-    return render(request, PAGE, context)
+    return render(request, "approvals/administration/connecting/connect.html", context)
 
 
 @administrators_only

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.access.callers import SCOPES
 from approvals.access.tool_lists import ToolLists, problem
-from approvals.administration.forms import combobox
+from approvals.administration.forms import combobox, lines_in
 from approvals.models.keys import MAX_KEY_NAME
 
 MAX_TEXT = 20_000
@@ -78,31 +78,39 @@ class KeyForm(forms.Form):
         return timedelta(days=int(days)) if days else None
 
 
-def _list_field(label: Any, help_text: Any) -> forms.CharField:
+class ListField(forms.CharField):
+    """Tool names and patterns, one per line."""
+
     widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "json"})
-    return forms.CharField(
-        label=label,
-        required=False,
-        max_length=MAX_TEXT,
-        widget=widget,
-        help_text=help_text,
-    )
+
+    def __init__(self, label: Any, help_text: Any) -> None:
+        super().__init__(
+            label=label, required=False, max_length=MAX_TEXT, help_text=help_text
+        )
+
+    def clean(self, value: Any) -> list[str]:
+        names = lines_in(super().clean(value))
+        if wrong := problem(names):
+            raise ValidationError(
+                _("This list %(problem)s."), params={"problem": wrong}
+            )
+        return names
 
 
 class ToolListsForm(forms.Form):
     """The coding-agent calls that need a person."""
 
-    gated = _list_field(
+    gated = ListField(
         _("Gated: a person decides"),
         _("Tool names, one per line. * stands for any text, as in mcp__crm__*."),
     )
-    allowed = _list_field(
+    allowed = ListField(
         _("Allowed: left to the agent"),
         _(
             "Pausepoint leaves these to the agent's own rules. If two patterns match, the longer one applies."
         ),
     )
-    denied = _list_field(
+    denied = ListField(
         _("Denied: refused at once"),
         _("Never run, and no one is asked. Each refused call is in the audit log."),
     )
@@ -113,24 +121,6 @@ class ToolListsForm(forms.Form):
         return {
             name: "\n".join(patterns) for name, patterns in lists.document().items()
         }
-
-    def clean_gated(self) -> list[str]:
-        return self._clean_list("gated")
-
-    def clean_allowed(self) -> list[str]:
-        return self._clean_list("allowed")
-
-    def clean_denied(self) -> list[str]:
-        return self._clean_list("denied")
-
-    def _clean_list(self, name: str) -> list[str]:
-        lines = [line.strip() for line in self.cleaned_data[name].splitlines()]
-        names = list(dict.fromkeys(filter(None, lines)))
-        if wrong := problem(names):
-            raise ValidationError(
-                _("This list %(problem)s."), params={"problem": wrong}
-            )
-        return names
 
     @property
     def lists(self) -> ToolLists:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Q
 
+from approvals.db.cursors import page_before
 from approvals.models.keys import ApiKey
 
 PAGE = 50
@@ -20,9 +21,7 @@ def keys(
             | Q(user__username__icontains=search)
             | Q(prefix=search)
         )
-    page = list((rows.filter(pk__lt=before) if before else rows)[: PAGE + 1])
-    shown = page[:PAGE]
-    return shown, shown[-1].pk if len(page) > PAGE else None
+    return page_before(rows, before, PAGE)
 
 
 def key(pk: int) -> ApiKey | None:

@@ -15,7 +15,7 @@ from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
 from approvals.administration.first_run import first_question
-from approvals.administration.forms import refuse, status_of
+from approvals.administration.forms import form_page, query_text, refuse, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.keys import actions, queries
 from approvals.administration.keys.forms import KeyForm, ToolListsForm
@@ -26,16 +26,14 @@ from approvals.models import PendingChange
 from approvals.models.keys import ApiKey
 from approvals.states import Door
 
-MAX_SEARCH = 150
-
 
 @administrators_only
 @require_safe_or_POST
 def keys(request: SignedIn) -> HttpResponse:
     """The list of keys, and the form for a new one, whose text is shown once."""
     initial = {"user": request.user.get_username(), "scopes": list(DEFAULT_SCOPES)}
-    form = KeyForm(request.POST if request.method == "POST" else None, initial=initial)
-    if form.is_bound and form.is_valid():
+    form = KeyForm(sent(request), initial=initial)
+    if form.is_valid():
         fields = form.cleaned_data
         life = form.life
         try:
@@ -50,7 +48,7 @@ def keys(request: SignedIn) -> HttpResponse:
             refuse(form, refusal)
         else:
             return _key_page(request, made, text)
-    search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
+    search = query_text(request, "q")
     rows, more = queries.keys(
         before=number_from(request.GET.get("before", "")), search=search
     )
@@ -63,12 +61,7 @@ def keys(request: SignedIn) -> HttpResponse:
         "here": "keys",
     }
     context["waiting"] = pending_changes(request.user, kinds=[Kind.KEY, Kind.KEY_LISTS])
-    return render(
-        request,
-        "approvals/administration/keys/keys.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "keys/keys.html", context)
 
 
 @administrators_only
@@ -79,10 +72,8 @@ def key(request: SignedIn, pk: int) -> HttpResponse:
     if stored is None:
         raise NotFound(_("API key not found. It may be revoked already."))
     initial = ToolListsForm.initial_of(lists_from(stored.tool_lists))
-    form = ToolListsForm(
-        request.POST if request.method == "POST" else None, initial=initial
-    )
-    if form.is_bound and form.is_valid():
+    form = ToolListsForm(sent(request), initial=initial)
+    if form.is_valid():
         try:
             waits = actions.change_tool_lists(
                 pk, form.lists, by=request.user, via=Door.DASHBOARD
@@ -101,12 +92,7 @@ def key(request: SignedIn, pk: int) -> HttpResponse:
             request.user, kinds=[Kind.KEY_LISTS], subject=str(pk)
         ),
     }
-    return render(
-        request,
-        "approvals/administration/keys/key.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "keys/key.html", context)
 
 
 @administrators_only

@@ -13,6 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access.rights import DECIDE, holds
+from approvals.db.cursors import take_page
+from approvals.exceptions import NotFound
 from approvals.models import AuditEntry
 from approvals.models.people import Invitation, Right, Role, RoleName
 from approvals.text.text import visible
@@ -45,8 +47,7 @@ def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
             | Q(first_name__icontains=search)
             | Q(email__icontains=search)
         )
-    page = list(users.prefetch_related("groups")[: PAGE + 1])
-    shown = page[:PAGE]
+    shown, more = take_page(users.prefetch_related("groups"), PAGE)
     roles = roles_by_group()
     direct = User.user_permissions.through._default_manager.filter(
         user__in=[user.pk for user in shown]
@@ -58,7 +59,7 @@ def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
     rows = [
         _row(user, roles, user.pk in own, invitations.get(user.pk)) for user in shown
     ]
-    return rows, shown[-1].username if len(page) > PAGE else ""
+    return rows, shown[-1].username if more else ""
 
 
 def _row(
@@ -200,6 +201,14 @@ def roles_by_group() -> dict[int, str]:
 def teams() -> QuerySet[Group]:
     """Return the groups that are not roles."""
     return Group.objects.filter(role=None)
+
+
+def find_team(team_id: int) -> Group:
+    """Return a team. Raise NotFound."""
+    team = teams().filter(pk=team_id).first()
+    if team is None:
+        raise NotFound(_("Team not found. Someone may have removed it."))
+    return team
 
 
 def teams_with_sizes() -> QuerySet[Group]:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -26,7 +26,7 @@ from approvals.administration.changes.views import (
     say_saved,
     say_that_it_waits,
 )
-from approvals.administration.forms import refuse, status_of
+from approvals.administration.forms import form_page, query_text, refuse, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.people import actions
 from approvals.administration.people.forms import NewPersonForm, PersonForm, TeamForm
@@ -45,7 +45,7 @@ from approvals.administration.people.queries import (
 )
 from approvals.administration.people.queries import people as people_by_name
 from approvals.administration.scopes.queries import scopes_of_person
-from approvals.exceptions import NotFound, Refusal
+from approvals.exceptions import Refusal
 from approvals.http import SignedIn
 from approvals.models import Invitation
 from approvals.models.keys import ApiKey
@@ -53,18 +53,16 @@ from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.queries.policy.rules.policy_versions import rules_naming
 from approvals.text.text import visible
 
-MAX_SEARCH = 150
-
 
 @administrators_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: SignedIn) -> HttpResponse:
     """The list of people, and the form for a new one."""
     form = NewPersonForm(
-        request.POST if request.method == "POST" else None,
+        sent(request),
         initial={"roles": [RoleName.REQUESTER]},
     )
-    if form.is_bound and form.is_valid():
+    if form.is_valid():
         fields = form.cleaned_data
         try:
             person = actions.add_person(
@@ -77,10 +75,8 @@ def people(request: SignedIn) -> HttpResponse:
             refuse(form, refusal)
         else:
             return send_invitation(request, person.pk)
-    search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
-    rows, more = people_by_name(
-        search=search, after=request.GET.get("after", "").replace("\0", "")[:MAX_SEARCH]
-    )
+    search = query_text(request, "q")
+    rows, more = people_by_name(search=search, after=query_text(request, "after"))
     context = {
         "form": form,
         "rows": rows,
@@ -93,23 +89,14 @@ def people(request: SignedIn) -> HttpResponse:
         "roles": [(name.label, ROLE_DESCRIPTIONS[name]) for name in RoleName],
         "here": "people",
     }
-    return render(
-        request,
-        "approvals/administration/people/people.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "people/people.html", context)
 
 
 @administrators_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def person(request: SignedIn, pk: int) -> HttpResponse:
     """One person: mail address, roles, additional rights and teams."""
-    user = User.objects.filter(pk=pk).first()
-    if user is None:
-        raise NotFound(
-            _("Page not found. It may not exist, or you may not have access.")
-        )
+    user = get_object_or_404(User, pk=pk)
     own_teams = teams().filter(user=user).values_list("pk", flat=True)
     initial = {
         "email": user.email,
@@ -117,13 +104,13 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         "rights": rights_of(user),
         "teams": [str(key) for key in own_teams],
     }
-    data = request.POST if request.method == "POST" else None
+    data = sent(request)
     form = PersonForm(data, initial=initial)
     # People cannot change their own roles and rights.
     own = user.pk == request.user.pk
     form.fields["roles"].disabled = own
     form.fields["rights"].disabled = own
-    if form.is_bound and form.is_valid():
+    if form.is_valid():
         fields = form.cleaned_data
         try:
             waiting = actions.change_person(
@@ -140,12 +127,7 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
             say_saved(request, waits=bool(waiting))
             return redirect("approvals:person", pk)
     context = _shown_person(request.user, user) | {"form": form, "here": "people"}
-    return render(
-        request,
-        "approvals/administration/people/person.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "people/person.html", context)
 
 
 def _shown_person(viewer: User, user: User) -> dict[str, Any]:
@@ -170,26 +152,17 @@ def _shown_person(viewer: User, user: User) -> dict[str, Any]:
 
 @administrators_only
 @require_POST
-def add_team(request: SignedIn) -> HttpResponse:
+def change_team(request: SignedIn, pk: int | None = None) -> HttpResponse:
+    """Add, rename or remove a team."""
     form = TeamForm(request.POST)
-    if form.is_valid():
+    if pk is not None and request.POST.get("do") == "remove":
+        actions.remove_team(pk, by=request.user)
+    elif not form.is_valid():
+        messages.error(request, _("Enter a name of at most 150 characters."))
+    elif pk is None:
         actions.add_team(form.cleaned_data["name"], by=request.user)
     else:
-        messages.error(request, _("Enter a name of at most 150 characters."))
-    return redirect(reverse("approvals:people") + "#teams")
-
-
-@administrators_only
-@require_POST
-def change_team(request: SignedIn, pk: int) -> HttpResponse:
-    """Rename a team, or remove it."""
-    form = TeamForm(request.POST)
-    if request.POST.get("do") == "remove":
-        actions.remove_team(pk, by=request.user)
-    elif form.is_valid():
         actions.change_team(pk, form.cleaned_data["name"], by=request.user)
-    else:
-        messages.error(request, _("Enter a name of at most 150 characters."))
     return redirect(reverse("approvals:people") + "#teams")
 
 

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access import usernames
-from approvals.actions.logins import SUBJECT
 from approvals.addresses import RefusedAddress, parse_destination
 from approvals.administration.account_mails import AccountMailReason, tell_old_address
+from approvals.administration.changeable import record_person
 from approvals.administration.preferences import own_address
 from approvals.db import transactions
 from approvals.db.canonical_json import clean_text
@@ -23,8 +23,6 @@ from approvals.models import Preferences, PushSubscription
 from approvals.outbound.mailing import send_later
 from approvals.outbound.push import is_available, is_public_key, is_secret
 from approvals.queries.preferences import in_language_of
-from approvals.record import audit
-from approvals.states import Door
 
 #: Browsers per person. A new one replaces the oldest.
 MAX_BROWSERS = 20
@@ -46,10 +44,8 @@ def store_display_name(person: User, name: str) -> None:
         stored.first_name = name
         if before != name:
             stored.save(update_fields=["first_name"])
-            _record(
-                stored,
-                {"before": {"display_name": before}, "after": {"display_name": name}},
-            )
+            data = {"before": {"display_name": before}, "after": {"display_name": name}}
+            record_person("person.changed", stored, data, by=stored)
 
 
 def request_address(person: User, address: str) -> None:
@@ -69,20 +65,10 @@ def confirm_address(person: User, token: str) -> str:
         before = stored.email
         stored.email = address
         stored.save(update_fields=["email"])
-        _record(stored, {"before": {"email": before}, "after": {"email": address}})
+        data = {"before": {"email": before}, "after": {"email": address}}
+        record_person("person.changed", stored, data, by=stored)
         tell_old_address(stored, AccountMailReason.OWN_EMAIL, old=before, new=address)
     return address
-
-
-def _record(person: User, data: Mapping[str, Any]) -> None:
-    about = {"user": person.get_username(), "user_id": person.pk}
-    audit.record(
-        "person.changed",
-        SUBJECT,
-        data=about | dict(data),
-        actor=person,
-        via=Door.DASHBOARD,
-    )
 
 
 def subscribe(

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.administration.forms import status_of
+from approvals.administration.forms import form_page, sent
 from approvals.administration.preferences.actions import store_preferences
 from approvals.administration.preferences.forms import BudgetForm
 from approvals.asking.asks import WORDS_PER_SECOND
@@ -30,10 +30,8 @@ from approvals.queries.preferences import preferences_of
 def attention(request: SignedIn) -> HttpResponse:
     """Show a person's recent decisions, and store their daily budget."""
     stored = preferences_of(request.user)
-    form = BudgetForm(
-        request.POST if request.method == "POST" else None, instance=stored
-    )
-    if form.is_bound and form.is_valid():
+    form = BudgetForm(sent(request), instance=stored)
+    if form.is_valid():
         store_preferences(request.user, form.cleaned_data)
         messages.success(request, _("Your settings are saved."))
         return redirect("approvals:attention")
@@ -49,9 +47,4 @@ def attention(request: SignedIn) -> HttpResponse:
         "today": decided_today(request.user),
         "cases": f"{reverse('approvals:own-cases')}?of=",
     }
-    return render(
-        request,
-        "approvals/administration/preferences/attention.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "preferences/attention.html", context)

@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access.rate_limits import Limit
-from approvals.administration.forms import status_of
+from approvals.administration.forms import REFUSED
 from approvals.administration.people.queries import roles_of, teams
 from approvals.administration.preferences import actions
 from approvals.administration.preferences.forms import AddressForm, DisplayNameForm
@@ -46,7 +46,7 @@ def display_name(request: SignedIn) -> HttpResponse:
         except ValidationError as error:
             form.add_error("display_name", error)
     if form.errors:
-        return _page(request, name_form=form, status=status_of(form))
+        return _page(request, name_form=form, status=REFUSED)
     messages.success(request, _("Your display name is saved."))
     return redirect("approvals:settings")
 
@@ -63,7 +63,7 @@ def change_address(request: SignedIn) -> HttpResponse:
     _tries.count(str(request.user.pk), TRIES_A_MINUTE)
     form = AddressForm(request.POST, person=request.user)
     if not form.is_valid():
-        return _page(request, address_form=form, status=status_of(form))
+        return _page(request, address_form=form, status=REFUSED)
     address = form.cleaned_data["email"]
     actions.request_address(request.user, address)
     message = _("A link is on its way to %(address)s. Open it to use this address.")

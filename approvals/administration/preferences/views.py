@@ -17,7 +17,7 @@ from approvals.access import permissions
 from approvals.access.rate_limits import Limit
 from approvals.access.standing import Standing
 from approvals.actions import logins
-from approvals.administration.forms import status_of
+from approvals.administration.forms import form_page, sent
 from approvals.administration.notification_rules.queries import rules_for
 from approvals.administration.preferences import actions
 from approvals.administration.preferences.browsers import describe_browser
@@ -70,10 +70,8 @@ _tests = Limit()
 def display(request: SignedIn) -> HttpResponse:
     """Theme, density, and behavior of pages."""
     stored = preferences_of(request.user)
-    form = PreferencesForm(
-        request.POST if request.method == "POST" else None, instance=stored
-    )
-    if form.is_bound and form.is_valid():
+    form = PreferencesForm(sent(request), instance=stored)
+    if form.is_valid():
         actions.store_preferences(request.user, form.cleaned_data)
         with in_language_of(request.user.pk):
             messages.success(request, _("Your settings are saved."))
@@ -90,12 +88,7 @@ def display(request: SignedIn) -> HttpResponse:
         "preferences": preferences_of(request.user),
         "only_language": only_language,
     }
-    return render(
-        request,
-        "approvals/administration/preferences/display.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "preferences/display.html", context)
 
 
 @require_POST
@@ -115,10 +108,8 @@ def theme(request: SignedIn) -> HttpResponse:
 def notifications(request: SignedIn) -> HttpResponse:
     """A person's notifications and quiet hours."""
     stored = preferences_of(request.user)
-    form = QuietHoursForm(
-        request.POST if request.method == "POST" else None, instance=stored
-    )
-    if form.is_bound and form.is_valid():
+    form = QuietHoursForm(sent(request), instance=stored)
+    if form.is_valid():
         wanted = set(request.POST.getlist("wanted"))
         muted = [name for name in _names(request.standing) if name not in wanted]
         actions.store_preferences(request.user, form.cleaned_data | {"muted": muted})
@@ -142,12 +133,7 @@ def notifications(request: SignedIn) -> HttpResponse:
         "push_key": public_key() if is_available() else "",
         "here": "notifications",
     }
-    return render(
-        request,
-        "approvals/administration/preferences/notifications.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "preferences/notifications.html", context)
 
 
 def _mutable(viewer: Standing) -> dict[str, Any]:

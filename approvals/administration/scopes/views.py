@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
-from approvals.administration.forms import refuse, status_of
+from approvals.administration.forms import form_page, refuse, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.scopes import actions, queries
 from approvals.administration.scopes.forms import ScopeForm
 from approvals.db.canonical_json import digest
-from approvals.exceptions import NotAllowed, NotFound
+from approvals.exceptions import NotAllowed
 from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import ApproverScope, PendingChange
 from approvals.states import Door
@@ -24,7 +24,7 @@ from approvals.states import Door
 @require_safe_or_POST
 def scopes(request: SignedIn) -> HttpResponse:
     """The list of scopes, and the form for a new one."""
-    form = ScopeForm(request.POST) if request.method == "POST" else ScopeForm()
+    form = ScopeForm(sent(request))
     if _is_confirmed(request, form) and _saved(request, None, form):
         return redirect("approvals:scopes")
     context = _context(request, None, form) | {
@@ -32,18 +32,13 @@ def scopes(request: SignedIn) -> HttpResponse:
         "undecidable": queries.preview(None, None).undecidable,
         "waiting": pending_changes(request.user, kinds=[Kind.SCOPE]),
     }
-    return render(
-        request,
-        "approvals/administration/scopes/scopes.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "scopes/scopes.html", context)
 
 
 @administrators_only
 @require_safe_or_POST
 def scope(request: SignedIn, pk: int) -> HttpResponse:
-    stored = _stored(pk)
+    stored = get_object_or_404(ApproverScope, pk=pk)
     form = ScopeForm(request.POST) if request.method == "POST" else ScopeForm.of(stored)
     if _is_confirmed(request, form) and _saved(request, pk, form):
         return redirect("approvals:scopes")
@@ -52,19 +47,14 @@ def scope(request: SignedIn, pk: int) -> HttpResponse:
         "pk": pk,
         "waiting": pending_changes(request.user, kinds=[Kind.SCOPE], subject=str(pk)),
     }
-    return render(
-        request,
-        "approvals/administration/scopes/scope.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "scopes/scope.html", context)
 
 
 @administrators_only
 @require_safe_or_POST
 def delete(request: SignedIn, pk: int) -> HttpResponse:
     """The effect of deleting a scope, and the button that deletes it."""
-    stored = _stored(pk)
+    stored = get_object_or_404(ApproverScope, pk=pk)
     refusal = ""
     if request.method == "POST":
         try:
@@ -92,22 +82,9 @@ def delete(request: SignedIn, pk: int) -> HttpResponse:
     )
 
 
-def _stored(pk: int) -> ApproverScope:
-    stored = ApproverScope.objects.filter(pk=pk).first()
-    if stored is None:
-        raise NotFound(
-            _("Page not found. It may not exist, or you may not have access.")
-        )
-    return stored
-
-
 def _is_confirmed(request: SignedIn, form: ScopeForm) -> bool:
     """Return whether the user saw a preview of exactly these terms."""
-    return (
-        form.is_bound
-        and form.is_valid()
-        and request.POST.get("previewed") == _digest_of(form)
-    )
+    return form.is_valid() and request.POST.get("previewed") == _digest_of(form)
 
 
 def _saved(request: SignedIn, pk: int | None, form: ScopeForm) -> bool:
@@ -126,7 +103,7 @@ def _saved(request: SignedIn, pk: int | None, form: ScopeForm) -> bool:
 
 
 def _context(request: SignedIn, pk: int | None, form: ScopeForm) -> dict[str, object]:
-    shown = form.is_bound and form.is_valid()
+    shown = form.is_valid()
     return {
         "form": form,
         "here": "scopes",

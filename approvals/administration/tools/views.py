@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
-from approvals.administration.forms import refuse, status_of
+from approvals.administration.forms import form_page, refuse, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.scopes.queries import scopes_of_tool
 from approvals.administration.tools import actions
@@ -21,7 +21,7 @@ from approvals.administration.tools.queries import (
     tools_seen,
 )
 from approvals.asking.secrets import masked_input
-from approvals.exceptions import NotAllowed, NotFound
+from approvals.exceptions import NotAllowed
 from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import ApproverScope, ToolSettings
 from approvals.queries.policy.rules.policy_versions import rules_about_tool
@@ -37,10 +37,10 @@ MAX_NAME = 100
 def tools(request: SignedIn) -> HttpResponse:
     """The tools and agents, and the priorities whose rejections need a message."""
     form = PrioritiesForm(
-        request.POST if request.method == "POST" else None,
+        sent(request),
         initial={"priorities": strict_priorities()},
     )
-    if form.is_bound and form.is_valid():
+    if form.is_valid():
         waits = actions.store_strict_priorities(
             form.cleaned_data["priorities"], by=request.user
         )
@@ -63,12 +63,7 @@ def tools(request: SignedIn) -> HttpResponse:
         "here": "tools",
         "waiting": pending_changes(request.user, kinds=[Kind.TOOL, Kind.PRIORITIES]),
     }
-    return render(
-        request,
-        "approvals/administration/tools/tools.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "tools/tools.html", context)
 
 
 @administrators_only
@@ -78,15 +73,13 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
     latest = latest_of_tool(request.standing, name)
     stored = settings_of_tools([name]).get(name)
     if latest is None and stored is None and not has_asked(name):
-        raise NotFound(
-            _("Page not found. It may not exist, or you may not have access.")
-        )
+        raise Http404
     form = (
         ToolForm(request.POST)
         if request.method == "POST"
         else ToolForm.of(stored or ToolSettings())
     )
-    if form.is_bound and form.is_valid():
+    if form.is_valid():
         try:
             waits = actions.store_tool_settings(
                 name, form.cleaned_data, by=request.user
@@ -112,9 +105,4 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
         "here": "tools",
         "waiting": pending_changes(request.user, kinds=[Kind.TOOL], subject=fold(name)),
     }
-    return render(
-        request,
-        "approvals/administration/tools/tool.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "tools/tool.html", context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db.models import QuerySet
 
+from approvals.db.cursors import page_before
 from approvals.models import OutboxEvent
 from approvals.models.subscriptions import WebhookEndpoint
 from approvals.states import Channel
@@ -23,8 +24,4 @@ def deliveries_to(
     deliveries = OutboxEvent.objects.filter(
         channel=Channel.WEBHOOK, target=f"endpoint:{endpoint.pk}"
     ).order_by("-pk")
-    page = list(
-        (deliveries.filter(pk__lt=before) if before else deliveries)[: PAGE + 1]
-    )
-    shown = page[:PAGE]
-    return shown, shown[-1].pk if len(page) > PAGE else None
+    return page_before(deliveries, before, PAGE)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from approvals.administration.forms import status_of
+from approvals.administration.forms import form_page, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.webhooks import actions, queries
 from approvals.administration.webhooks.forms import WebhookForm
@@ -30,39 +30,32 @@ COUNTED = 1000
 def webhooks(request: SignedIn) -> HttpResponse:
     """The list of webhooks, and the form for a new one."""
     form = WebhookForm(
-        request.POST if request.method == "POST" else None,
+        sent(request),
         initial={"events": list(EVENTS[:4])},
     )
-    if form.is_bound and form.is_valid():
+    if form.is_valid():
         endpoint = actions.store_endpoint(
             None, form.cleaned_data, by=request.user, via=Door.DASHBOARD
         )
         return _with_secret(request, endpoint, secrets_of(endpoint)[0])
     context = {"form": form, "rows": queries.endpoints(), "here": "webhooks"}
-    return render(
-        request,
-        "approvals/administration/webhooks/webhooks.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "webhooks/webhooks.html", context)
 
 
 @administrators_only
 @require_safe_or_POST
 def webhook(request: SignedIn, pk: int) -> HttpResponse:
     """One webhook: its form, and its deliveries."""
-    endpoint = _endpoint(pk)
-    form = WebhookForm(
-        request.POST if request.method == "POST" else None, instance=endpoint
-    )
-    if form.is_bound and form.is_valid():
+    endpoint = get_object_or_404(WebhookEndpoint, pk=pk)
+    form = WebhookForm(sent(request), instance=endpoint)
+    if form.is_valid():
         actions.store_endpoint(
             pk, form.cleaned_data, by=request.user, via=Door.DASHBOARD
         )
         messages.success(request, _("The changes are saved."))
         return redirect("approvals:webhook", pk)
     # Discard the input of a refused form.
-    stored = _endpoint(pk)
+    stored = get_object_or_404(WebhookEndpoint, pk=pk)
     shown, more = queries.deliveries_to(
         stored, before=number_from(request.GET.get("before", ""))
     )
@@ -75,19 +68,14 @@ def webhook(request: SignedIn, pk: int) -> HttpResponse:
         "waiting": waiting.order_by()[:COUNTED].count(),
         "here": "webhooks",
     }
-    return render(
-        request,
-        "approvals/administration/webhooks/webhook.html",
-        context,
-        status=status_of(form),
-    )
+    return form_page(request, "webhooks/webhook.html", context)
 
 
 @administrators_only
 @require_POST
 def rotate(request: SignedIn, pk: int) -> HttpResponse:
     secret = actions.rotate_secret(pk, by=request.user, via=Door.DASHBOARD)
-    return _with_secret(request, _endpoint(pk), secret)
+    return _with_secret(request, get_object_or_404(WebhookEndpoint, pk=pk), secret)
 
 
 @administrators_only
@@ -103,21 +91,12 @@ def remove(request: SignedIn, pk: int) -> HttpResponse:
 def resend(request: SignedIn, pk: int, event: int) -> HttpResponse:
     """Resend a delivery, even a received one: receivers recognize it by its id."""
     delivery = OutboxEvent.objects.filter(
-        pk=event, target=f"endpoint:{_endpoint(pk).pk}"
+        pk=event, target=f"endpoint:{get_object_or_404(WebhookEndpoint, pk=pk).pk}"
     )
     if not actions.resend_events(delivery, by=request.user, via=Door.DASHBOARD):
         raise NotFound(_("Delivery not found. Retention may have removed it."))
     messages.success(request, _("The event will be sent within a second."))
     return redirect("approvals:webhook", pk)
-
-
-def _endpoint(pk: int) -> WebhookEndpoint:
-    endpoint = WebhookEndpoint.objects.filter(pk=pk).first()
-    if endpoint is None:
-        raise NotFound(
-            _("Page not found. It may not exist, or you may not have access.")
-        )
-    return endpoint
 
 
 def _with_secret(

@@ -17,16 +17,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import (
-    Case,
     F,
-    IntegerField,
-    OuterRef,
     QuerySet,
-    Subquery,
-    Sum,
     TextField,
     Value,
-    When,
 )
 from django.db.models.functions import Cast, Coalesce, Length, Now
 from django.utils.translation import gettext as _
@@ -130,13 +124,16 @@ def read_page(cursor: StreamCursor) -> FeedPage:
     }
     ids = {row.request_id for row in about.values()}
     requests = _without_bodies().in_bulk(list(ids)) if ids else {}
-    waiting = _waiting_after(list(about))
+    # Stored with each entry.
+    waiting = dict(
+        AuditEntry.objects.filter(pk__in=about).values_list("pk", "open_after")
+    )
     entries = [
         FeedEntry(
             row.pk,
             row.event,
             request,
-            waiting[row.pk],
+            waiting[row.pk] or 0,
             cursor.shown if row.pk == cursor.entry else 0,
         )
         for row in about.values()
@@ -256,35 +253,3 @@ def _is_recent(row: _Row) -> bool:
     if len(_seen) > BATCH:
         _seen.clear()
     return monotonic() - _seen.setdefault(row.pk, monotonic()) < OVERLAP.total_seconds()
-
-
-def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
-    """Return the number of pending requests of the workflow after each of these entries.
-
-    Entries store it; it is counted for entries that are older than the column.
-    """
-    stored = AuditEntry.objects.filter(pk__in=entries).values_list("pk", "open_after")
-    known = {pk: waiting for pk, waiting in stored if waiting is not None}
-    return known | _count_waiting([pk for pk in entries if pk not in known])
-
-
-def _count_waiting(entries: Sequence[int]) -> dict[int, int]:
-    if not entries:
-        return {}
-    change = Case(
-        When(event=CREATED, then=Value(1)),
-        When(event__in=VERDICTS, then=Value(-1)),
-        default=Value(0),
-    )
-    before: Any = AuditEntry.objects.filter(
-        scope=OuterRef("scope"), run_id=OuterRef("run_id"), pk__lte=OuterRef("pk")
-    )
-    # Entries of a workflow are written under its lock, so all earlier ones are visible.
-    total = (
-        before.order_by()
-        .values("scope")
-        .annotate(total=Sum(change, output_field=IntegerField()))
-        .values("total")
-    )
-    rows = AuditEntry.objects.filter(pk__in=entries).annotate(waiting=Subquery(total))
-    return dict(rows.values_list("pk", "waiting"))

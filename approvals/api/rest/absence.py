@@ -16,6 +16,7 @@ from approvals.actions.policy.duty import on_call
 from approvals.actions.policy.duty.on_call import MOST
 from approvals.api.bodies import Document, Moment, shown_with
 from approvals.api.rest.operations import JsonBody, operation, problems
+from approvals.api.rest.paging import Limit
 from approvals.api.rest.people_documents import UserName
 from approvals.models import Absence
 from approvals.models.policy.absence import MAX_REASON
@@ -24,8 +25,6 @@ from approvals.states import Door
 from approvals.text.secrets import mask_text
 
 router = Router(tags=["Absences"])
-
-MAX_PAGE = 200
 
 
 class AbsenceDocument(BaseModel):
@@ -49,8 +48,7 @@ class Absences(BaseModel):
 
 
 class WantedAbsences(Document):
-    limit: int = Field(50, ge=1, le=MAX_PAGE)
-    """How many to return."""
+    limit: Limit = 50
 
 
 class NewAbsence(Document):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 from uuid import UUID
 
-from django.utils.translation import gettext as _
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
@@ -14,15 +13,14 @@ from approvals.access.callers import Caller
 from approvals.actions import policy
 from approvals.actions.policy.grants.events import WIDTHS
 from approvals.api.bodies import (
-    CURSOR_PATTERN,
     Document,
     Moment,
-    Name,
     Short,
     shown_with,
 )
 from approvals.api.rest.operations import JsonBody, operation, problems
-from approvals.exceptions import Invalid
+from approvals.api.rest.paging import Limit, PageCursor, place_after
+from approvals.db.cursors import take_page
 from approvals.models import Grant
 from approvals.policy.grants import MAX_REASON
 from approvals.queries.policy.grants.ledger import GrantCursor, find_grant, grants_for
@@ -31,8 +29,6 @@ from approvals.states import Audience, Door, GrantEnd, Width
 from approvals.text.secrets import mask_text
 
 router = Router(tags=["Grants"])
-
-MAX_PAGE = 200
 
 
 class GrantDocument(BaseModel):
@@ -85,13 +81,8 @@ class Wanted(Document):
     """Only for this tool."""
     agent: Short | None = None
     """Only for calls of this agent."""
-    cursor: Name | None = Field(
-        None,
-        description="`next` of the previous page.",
-        json_schema_extra={"pattern": CURSOR_PATTERN},
-    )
-    limit: int = Field(50, ge=1, le=MAX_PAGE)
-    """How many to return."""
+    cursor: PageCursor = None
+    limit: Limit = 50
 
 
 class NewRevocation(Document):
@@ -109,24 +100,15 @@ class NewRevocation(Document):
 @operation("read", query=Wanted)
 def list_grants(caller: Caller, wanted: Annotated[Wanted, Query(...)]) -> GrantPage:
     """Needs the scope `read`. Returns the grants that the key's user may see: all of them for users who see every request."""
-    after = GrantCursor.parse(wanted.cursor) if wanted.cursor is not None else None
-    if wanted.cursor is not None and after is None:
-        raise Invalid(
-            _("The cursor is invalid."),
-            {"cursor": _("must be the `next` of the previous page")},
-        )
+    after = place_after(wanted.cursor, GrantCursor.parse)
     matching = grants_for(
         caller.standing, tool=wanted.tool or "", agent=wanted.agent or ""
     )
     if wanted.state != "all":
         matching = matching.filter(ended_at__isnull=wanted.state == "live")
-    rows = list(
-        (matching if after is None else matching.filter(after.older))[
-            : wanted.limit + 1
-        ]
-    )
-    shown = rows[: wanted.limit]
-    more = len(rows) > wanted.limit
+    if after is not None:
+        matching = matching.filter(after.older)
+    shown, more = take_page(matching, wanted.limit)
     last = GrantCursor(shown[-1].given_at, shown[-1].pk) if more else None
     unusable = why_unusable(shown)
     return GrantPage(

@@ -14,6 +14,7 @@ from approvals.access.callers import Caller
 from approvals.api.bodies import Document
 from approvals.api.rest.documents import comment_document, handling
 from approvals.api.rest.operations import JsonBody, operation, problems
+from approvals.api.rest.paging import Limit
 from approvals.api.rest.people_documents import (
     CommentDocument,
     Comments,
@@ -23,20 +24,18 @@ from approvals.api.rest.people_documents import (
     NewComment,
     NewRelease,
 )
+from approvals.db.cursors import page_before
 from approvals.queries import comments
 from approvals.states import Door
 
 router = Router(tags=["People"])
-
-MAX_PAGE = 200
 
 
 class CommentFilters(Document):
     before: int | None = Field(
         None, ge=1, le=2**53, description="`next` of the previous page."
     )
-    limit: int = Field(50, ge=1, le=MAX_PAGE)
-    """How many to return."""
+    limit: Limit = 50
 
 
 @router.post(
@@ -106,12 +105,12 @@ def list_comments(
 ) -> Comments:
     """Needs the scope `read`. Returns the internal notes, newest first."""
     about = queries.get_request_for(caller.standing, request_id)
-    notes = list(comments.comments_of(about, before=query.before)[: query.limit + 1])
-    shown = notes[: query.limit]
-    more = len(notes) > query.limit
+    shown, following = page_before(
+        comments.comments_of(about), query.before, query.limit
+    )
     return Comments(
         items=[comment_document(comment) for comment in shown],
-        next=shown[-1].pk if more else None,
+        next=following,
     )
 
 

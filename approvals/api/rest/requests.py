@@ -15,7 +15,6 @@ from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.api import requests
 from approvals.api.bodies import (
-    CURSOR_PATTERN,
     KEY_PATTERN,
     MAX_KEY,
     Document,
@@ -37,15 +36,16 @@ from approvals.api.rest.documents import (
     document,
 )
 from approvals.api.rest.operations import Bearer, JsonBody, operation, problems
+from approvals.api.rest.paging import Limit, PageCursor, place_after
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.origins import Origin
+from approvals.db.cursors import take_page
 from approvals.exceptions import Invalid
 from approvals.states import Door, Kind, Priority, Status, Verdict, verdict_from
 
 router = Router(tags=["Requests"])
 
 MAX_WAIT = 60
-MAX_PAGE = 200
 
 IdempotencyKey = Annotated[
     str | None,
@@ -80,13 +80,8 @@ class ListParameters(Document):
     """Created at this moment or later."""
     created_until: Moment | None = None
     """Created at this moment or earlier."""
-    cursor: Name | None = Field(
-        None,
-        description="`next` of the previous page.",
-        json_schema_extra={"pattern": CURSOR_PATTERN},
-    )
-    limit: int = Field(50, ge=1, le=MAX_PAGE)
-    """How many to return."""
+    cursor: PageCursor = None
+    limit: Limit = 50
 
 
 class WaitParameter(Document):
@@ -148,16 +143,7 @@ def list_requests(
     caller: Caller, filters: Annotated[ListParameters, Query(...)]
 ) -> RequestPage:
     """Needs the scope `read`. Returns the requests that the key's user may see, newest first."""
-    after = (
-        queries.RequestCursor.parse(filters.cursor)
-        if filters.cursor is not None
-        else None
-    )
-    if filters.cursor is not None and after is None:
-        raise Invalid(
-            _("The cursor is invalid."),
-            {"cursor": _("must be the `next` of the previous page")},
-        )
+    after = place_after(filters.cursor, queries.RequestCursor.parse)
     matching = queries.matching_requests_for(
         caller.standing,
         text=filters.text,
@@ -171,9 +157,7 @@ def list_requests(
         created_at__gte=filters.created_from,
         created_at__lte=filters.created_until,
     )
-    rows = list(matching[: filters.limit + 1])
-    shown = rows[: filters.limit]
-    more = len(rows) > filters.limit
+    shown, more = take_page(matching, filters.limit)
     last = queries.RequestCursor(shown[-1].created_at, shown[-1].pk) if more else None
     return RequestPage(items=briefs(shown), next=str(last) if last else None)
 

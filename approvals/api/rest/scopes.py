@@ -13,15 +13,14 @@ from approvals.access import permissions
 from approvals.access.callers import Caller
 from approvals.api.bodies import Document, Moment, Name
 from approvals.api.rest.operations import operation, problems
-from approvals.db.cursors import number_from
-from approvals.exceptions import Invalid, NotAllowed, NotFound
+from approvals.api.rest.paging import Limit, place_after
+from approvals.db.cursors import number_from, take_page
+from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApproverScope
 from approvals.models.policy.scopes import May
 from approvals.queries.policy.scopes.matching import scopes_with_members
 
 router = Router(tags=["Approver scopes"])
-
-MAX_PAGE = 200
 
 
 class ScopeDocument(BaseModel):
@@ -58,8 +57,7 @@ class WantedScopes(Document):
         description="`next` of the previous page.",
         json_schema_extra={"pattern": "^[0-9]{1,18}$"},
     )
-    limit: int = Field(50, ge=1, le=MAX_PAGE)
-    """How many to return."""
+    limit: Limit = 50
 
 
 @router.get(
@@ -76,16 +74,10 @@ def list_scopes(
     limited.
     """
     scopes = _scopes_for(caller)
-    if wanted.cursor is not None:
-        if (after := number_from(wanted.cursor)) is None:
-            raise Invalid(
-                _("The cursor is invalid."),
-                {"cursor": _("must be the `next` of the previous page")},
-            )
-        scopes = scopes.filter(pk__gt=after)
-    rows = list(scopes.order_by("pk")[: wanted.limit + 1])
-    shown = rows[: wanted.limit]
-    more = len(rows) > wanted.limit
+    after = place_after(wanted.cursor, number_from)
+    shown, more = take_page(
+        scopes.filter(pk__gt=after or 0).order_by("pk"), wanted.limit
+    )
     return ScopePage(
         items=[_document(scope) for scope in shown],
         next=str(shown[-1].pk) if more else None,

@@ -14,6 +14,7 @@ from approvals.api.bodies import Document, mark_replayed
 from approvals.api.rest.bodies import NewEnd
 from approvals.api.rest.documents import WorkflowDocument, workflow_document
 from approvals.api.rest.operations import JsonBody, operation, problems
+from approvals.db.cursors import take_page
 from approvals.states import Door, WorkflowState
 
 router = Router(tags=["Workflows"])
@@ -71,12 +72,7 @@ def end_workflow(
 
 def _document(caller: Caller, scope: str, key: str) -> WorkflowDocument:
     workflow = queries.get_workflow_by_key_for(caller.standing, scope=scope, key=key)
-    steps = list(
-        queries.steps_of(caller.standing, workflow).defer(*queries.UNLISTED)[
-            : MAX_STEPS + 1
-        ]
-    )
+    steps = queries.steps_of(caller.standing, workflow).defer(*queries.UNLISTED)
+    shown, more = take_page(steps, MAX_STEPS)
     waiting = queries.open_count_for(caller.standing, workflow)
-    return workflow_document(
-        workflow, steps[:MAX_STEPS], waiting=waiting, more=len(steps) > MAX_STEPS
-    )
+    return workflow_document(workflow, shown, waiting=waiting, more=more)

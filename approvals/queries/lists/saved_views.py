@@ -17,17 +17,16 @@ from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
 from approvals.text.names import fold
 
-#: How many views a page shows.
-MAX_SHOWN = 30
 
-
-def views_for(user: User) -> list[SavedView]:
-    """Return the views of a person, own ones first, each by name."""
+def views_for(
+    user: User, page: ListPage = ListPage.INBOX, limit: int = 30
+) -> list[SavedView]:
+    """Return the saved views of a page for a person, own ones first, each by name, and those that others share."""
     own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
     views = SavedView.objects.filter(
-        Q(owner=user.pk) | Q(shared=True), page=ListPage.INBOX
+        Q(owner=user.pk) | Q(shared=True), page=page
     ).select_related("owner")
-    return list(views.order_by(own, "name", "pk")[:MAX_SHOWN])
+    return list(views.order_by(own, "name", "pk")[:limit])
 
 
 def filters_of(view: SavedView) -> Filters | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from approvals.db.canonical_json import NotCanonical, clean_text, join_halves, parse
+from approvals.db.canonical_json import clean_text, join_halves
 from approvals.json_types import JsonDict
 from chats.agent.events import (
     AnswerMetered,
@@ -23,6 +23,7 @@ from chats.agent.events import (
 )
 from chats.providers.anthropic.history import FALLBACK, SUMMARY
 from chats.providers.anthropic.usage import counts_beside, counts_of, served_by
+from chats.providers.inputs import input_of
 from chats.providers.scrubbing import scrub, scrub_ids, scrub_json
 
 #: Every stop reason of the API; any other becomes "unknown" (`chats.agent.provider.STOP_REASONS`).
@@ -296,7 +297,7 @@ class StreamedAnswer:
         self._open.discard(index)
         text = "".join(self._json.pop(index, []))
         if text or block.get("type") == "tool_use":
-            block["input"] = _input(text, block.get("input"))
+            block["input"] = input_of(text, block.get("input"))
         match block:
             case {"type": "text"}:
                 block["text"] = join_halves(block["text"])
@@ -310,20 +311,3 @@ class StreamedAnswer:
                 yield ReasoningEnded(f"summary-{index}")
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 yield ToolInputReady(call_id, name, block["input"])
-
-
-def _input(text: str, fallback: Any) -> JsonDict:
-    """Return a call's input from its JSON text.
-
-    Text that is not a JSON object within bounds can neither be stored nor be sent back, so it is wrapped in an object that no
-    tool accepts.
-    """
-    try:
-        value = parse(join_halves(text)) if text else fallback or {}
-    except NotCanonical as error:
-        return {"unreadable": text[:1000], "why": str(error)}
-    return (
-        value
-        if isinstance(value, dict)
-        else {"unreadable": text[:1000], "why": "not an object"}
-    )

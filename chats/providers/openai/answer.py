@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
-from approvals.db.canonical_json import NotCanonical, join_halves, parse
 from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.events import AnswerMetered, Event, ModelFinished
 
@@ -49,38 +49,48 @@ class Payload:
     members: frozenset[str] = frozenset()
 
 
-class ModelResponse(Protocol):
+class ModelResponse(ABC):
     """One answer of `model` while it arrives.
 
     The server is `working` once it has sent anything about the answer. An answer has `begun` with its first output for people,
     and is `complete` after the server has given the stop reason. `thoughts_refused`: the model was not shown its thoughts.
+    `names` are the tools by the sent names. A call whose id is in `used` gets a new one, because some servers restart their call
+    numbers in each answer.
     """
 
-    model: str
-    thoughts_refused: bool
-    #: The reported origin, not yet scrubbed: see `ModelFinished.answered_by`.
-    identity: JsonDict
+    def __init__(
+        self, model: str, names: Mapping[str, str], used: Collection[str] = ()
+    ) -> None:
+        self.model = model
+        self.thoughts_refused = False
+        self.begun = False
+        #: Why the answer has ended, in the server's words.
+        self.reason = ""
+        #: The reported origin, not yet scrubbed: see `ModelFinished.answered_by`.
+        self.identity: JsonDict = {}
+        self._names = names
+        self._used = set(used)
+        self._usage: dict[str, int] = {}
 
     @property
-    def working(self) -> bool: ...
+    def working(self) -> bool:
+        return self.begun
 
     @property
-    def begun(self) -> bool: ...
+    def complete(self) -> bool:
+        return bool(self.reason)
 
-    @property
-    def complete(self) -> bool: ...
-
+    @abstractmethod
     def take(self, raw: Any) -> Iterator[Event]:
         """Process one event of the stream; yield its events for display. Raise Malformed or Failed."""
-        ...
 
+    @abstractmethod
     def finished(self) -> ModelFinished:
-        """Return the whole answer."""
-        ...
+        """Return the whole answer; for the stop reason "unknown" the details have the server's own."""
 
     def metered(self) -> AnswerMetered:
         """Return the data about the answer so far."""
-        ...
+        return AnswerMetered(self.model, dict(self._usage), dict(self.identity))
 
 
 def note(identity: JsonDict, raw: JsonMapping) -> bool:
@@ -128,19 +138,6 @@ def unused_id(call_id: str, used: set[str]) -> str:
     call_id = call_id if call_id and call_id not in used else f"call_{uuid4().hex[:24]}"
     used.add(call_id)
     return call_id
-
-
-def input_of(text: str) -> JsonDict:
-    """Return a call's input from its JSON text; text that is no JSON object becomes an object that no tool accepts."""
-    try:
-        value = parse(join_halves(text)) if text.strip() else {}
-    except NotCanonical as error:
-        return {"unreadable": text[:1000], "why": str(error)}
-    return (
-        value
-        if isinstance(value, dict)
-        else {"unreadable": text[:1000], "why": "not an object"}
-    )
 
 
 def is_whole_input(text: str) -> bool:

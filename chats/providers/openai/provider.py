@@ -10,11 +10,11 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import httpx2
@@ -83,6 +83,10 @@ class ServerProvider(ABC):
     name: str
     path: str
     optional: Sequence[str]
+    #: Yields settings of an agent that the API would refuse.
+    problems_of: ClassVar[Callable[..., Iterator[str]]]
+    #: Makes an answer that has not begun; see `StreamedAnswer` of each API.
+    answer: ClassVar[Callable[..., ModelResponse]]
 
     def __init__(
         self,
@@ -126,23 +130,13 @@ class ServerProvider(ABC):
 
     def problems(self, agent: Agent) -> list[str]:
         """Return settings of an agent that the server would refuse, for `manage.py check`."""
-        return list(self._problems(agent))
-
-    @abstractmethod
-    def _problems(self, agent: Agent) -> Iterator[str]:
-        """Yield settings of an agent that the API would refuse."""
+        return list(self.problems_of(agent))
 
     @abstractmethod
     def _payload(
         self, request: ModelRequest, model: str, without: Collection[str]
     ) -> Payload:
         """Return the body of a request without arguments that this model was found to refuse."""
-
-    @abstractmethod
-    def _answer(
-        self, model: str, names: Mapping[str, str], used: Collection[str]
-    ) -> ModelResponse:
-        """Return an answer that has not begun; see `StreamedAnswer` of each API."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """See `Provider.stream`. Retry failures before the first output, up to ATTEMPTS requests in all."""
@@ -160,7 +154,7 @@ class ServerProvider(ABC):
         while True:
             make = partial(self._payload, sending.sent, model, sending.without)
             payload = await build(sending.sent, make)
-            answer = self._answer(model, names, used)
+            answer = self.answer(model, names, used)
             failure: Exception = StreamBroken()
             arriving = self._events(client, payload.arguments, answer, begin)
             try:

@@ -89,50 +89,53 @@ class Command(RefusingCommand):
         while after is not None:
             removed, after = desk.prune_delivered(before, after=after)
             delivered += removed
-        self.stdout.write(
+        self._write(
             ngettext(
                 "Removed %(count)s delivered event.",
                 "Removed %(count)s delivered events.",
                 delivered,
-            )
-            % {"count": grouped(delivered)}
+            ),
+            delivered,
         )
         states = _in_batches(lambda: desk.prune_states(before))
-        self.stdout.write(
+        self._write(
             ngettext(
                 "Removed %(count)s stored state.",
                 "Removed %(count)s stored states.",
                 states,
-            )
-            % {"count": grouped(states)}
+            ),
+            states,
         )
         files = _in_batches(lambda: desk.prune_attachments(before))
-        self.stdout.write(
+        self._write(
             ngettext(
                 "Removed %(count)s file of a request.",
                 "Removed %(count)s files of requests.",
                 files,
-            )
-            % {"count": grouped(files)}
+            ),
+            files,
         )
         absences = _in_batches(lambda: desk.prune_absences(before))
-        self.stdout.write(
+        self._write(
             ngettext(
                 "Removed %(count)s past absence.",
                 "Removed %(count)s past absences.",
                 absences,
-            )
-            % {"count": grouped(absences)}
+            ),
+            absences,
         )
         sessions = _in_batches(desk.prune_sessions)
-        self.stdout.write(
+        self._write(
             ngettext(
                 "Removed %(count)s ended session.",
                 "Removed %(count)s ended sessions.",
                 sessions,
-            )
-            % {"count": grouped(sessions)}
+            ),
+            sessions,
         )
+
+    def _write(self, message: str, count: int) -> None:
+        self.stdout.write(message % {"count": grouped(count)})
 
     def _list_what_would_go(self, before: datetime) -> None:
         self.stdout.write(
@@ -183,12 +186,14 @@ class Command(RefusingCommand):
             % {"removed": grouped(removed), "rows": grouped(rows)}
         )
         if skipped:
-            message = ngettext(
-                "%(count)s chat is in use and was kept.",
-                "%(count)s chats are in use and were kept.",
+            self._write(
+                ngettext(
+                    "%(count)s chat is in use and was kept.",
+                    "%(count)s chats are in use and were kept.",
+                    skipped,
+                ),
                 skipped,
             )
-            self.stdout.write(message % {"count": grouped(skipped)})
 
     def _empty(self, pk: int) -> int:
         rows = 0

@@ -9,7 +9,7 @@ import pytest
 from chats.agent.agent import Agent
 from chats.agent.loop import plan_call
 from chats.agent.tools import tool
-from chats.providers.openai.answer import input_of
+from chats.providers.inputs import input_of
 
 
 @tool

@@ -72,7 +72,6 @@ WRITERS = {
     "approvals/record/audit.py": "appends to the record, inside the transaction of an action",
     "approvals/outbound/outbox.py": "writes events inside the transaction of an action, and the state of their delivery",
     "approvals/outbound/notifications.py": "spreads a notice over the people it concerns while it is delivered",
-    "approvals/outbound/mentions.py": "writes messages to people inside the transaction of a note",
     "approvals/access/callers.py": "notes that a key was used, which happens before any action is called",
     "approvals/db/prepared_writes.py": "makes the SQL of `Insert`, which counts as a write where it is used",
     "approvals/db/append_only.py": "switches the triggers of the append-only tables off for maintenance",

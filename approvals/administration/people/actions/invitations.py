@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.actions.changes import record_alone, request_change
-from approvals.actions.logins import SUBJECT
 from approvals.administration.changeable import (
     changeable_person,
     is_protected,
     lock_people,
+    record_person,
     waits_for_second,
 )
 from approvals.administration.people.invitations import VALID_FOR
 from approvals.exceptions import Conflict
 from approvals.models import Invitation, PendingChange
-from approvals.record import audit
 from approvals.states import Door
 
 
@@ -60,7 +57,8 @@ def invite_person(
             person=person, defaults=fields
         )
         change = "invited" if new else "invited again"
-        _record(person, {"change": change, "email": person.email, "mailed": mailed}, by)
+        data = {"change": change, "email": person.email, "mailed": mailed}
+        record_person("person.invited", person, data, by=by)
     return invitation
 
 
@@ -76,12 +74,5 @@ def withdraw_invitation(person_id: int, *, by: User) -> User:
                     "There is no pending invitation. It may already have been accepted or cancelled."
                 )
             )
-        _record(person, {"change": "withdrawn"}, by)
+        record_person("person.invited", person, {"change": "withdrawn"}, by=by)
     return person
-
-
-def _record(person: User, data: Mapping[str, object], by: User) -> None:
-    about = {"user": person.get_username(), "user_id": person.pk}
-    audit.record(
-        "person.invited", SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD
-    )

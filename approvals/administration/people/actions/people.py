@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -14,7 +15,7 @@ from approvals.access.administrators import needs_second
 from approvals.access.standing import Standing
 from approvals.access.usernames import validate_new_username
 from approvals.actions.changes import record_alone, request_change
-from approvals.actions.logins import SUBJECT, end_all_sessions
+from approvals.actions.logins import end_all_sessions
 from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import AccountMailReason, tell_person
 from approvals.administration.changeable import (
@@ -22,6 +23,7 @@ from approvals.administration.changeable import (
     is_protected,
     lock_people,
     protected_roles,
+    record_person,
     waits_for_second,
 )
 from approvals.administration.keys.actions import revoke_keys_of
@@ -44,7 +46,6 @@ from approvals.live import doorbell
 from approvals.models import Invitation, PendingChange
 from approvals.models.people import RoleName
 from approvals.queries.policy.grants.givers import powers_of_givers
-from approvals.record import audit
 from approvals.states import Door
 
 Kind = PendingChange.Kind
@@ -70,7 +71,9 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         waiting = protected if needs_second(standing) else set()
         granted = sorted(set(roles) - waiting)
         give_roles(person, granted)
-        _record("person.created", person, {"email": email, "roles": granted}, by)
+        record_person(
+            "person.created", person, {"email": email, "roles": granted}, by=by
+        )
         if granted:
             standing_changed({})
         if waiting:
@@ -125,7 +128,9 @@ def change_person(
         after = _described(person)
         if before != after:
             standing_changed(powers)
-            _record("person.changed", person, {"before": before, "after": after}, by)
+            record_person(
+                "person.changed", person, {"before": before, "after": after}, by=by
+            )
         return [
             request_change(kind, value, person=person, by=by, via=Door.DASHBOARD)
             for kind, value in change.waiting.items()
@@ -195,40 +200,36 @@ def _email_at_once(change: _Change, email: str) -> str:
     return email
 
 
-def _tell_of_roles(
-    person: User, before: Collection[str], after: Collection[str], by: User
+def _tell_of_names(
+    person: User,
+    before: Collection[str],
+    after: Collection[str],
+    by: User,
+    *,
+    added: AccountMailReason,
+    removed: AccountMailReason,
+    named: Callable[[Sequence[str]], str],
 ) -> None:
-    added = sorted(set(after) - set(before))
-    removed = sorted(set(before) - set(after))
-    if added:
-        tell_person(
-            person, AccountMailReason.ROLES, by=by, detail=names_of_roles(added)
-        )
-    if removed:
-        tell_person(
-            person,
-            AccountMailReason.ROLES_REMOVED,
-            by=by,
-            detail=names_of_roles(removed),
-        )
+    for reason, names in (
+        (added, set(after) - set(before)),
+        (removed, set(before) - set(after)),
+    ):
+        if names:
+            tell_person(person, reason, by=by, detail=named(sorted(names)))
 
 
-def _tell_of_rights(
-    person: User, before: Collection[str], after: Collection[str], by: User
-) -> None:
-    added = sorted(set(after) - set(before))
-    removed = sorted(set(before) - set(after))
-    if added:
-        tell_person(
-            person, AccountMailReason.RIGHTS, by=by, detail=names_of_rights(added)
-        )
-    if removed:
-        tell_person(
-            person,
-            AccountMailReason.RIGHTS_REMOVED,
-            by=by,
-            detail=names_of_rights(removed),
-        )
+_tell_of_roles = partial(
+    _tell_of_names,
+    added=AccountMailReason.ROLES,
+    removed=AccountMailReason.ROLES_REMOVED,
+    named=names_of_roles,
+)
+_tell_of_rights = partial(
+    _tell_of_names,
+    added=AccountMailReason.RIGHTS,
+    removed=AccountMailReason.RIGHTS_REMOVED,
+    named=names_of_rights,
+)
 
 
 def write_email(person: User, email: str) -> None:
@@ -261,7 +262,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
             transactions.after_commit(
                 doorbell.notify, doorbell.user_group(person.pk), message
             )
-        _record("person.changed", person, data, by)
+        record_person("person.changed", person, data, by=by)
     return person
 
 
@@ -282,7 +283,7 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
             )
         if is_protected(person):
             _record_alone(Kind.LINK, person, by)
-        _record("person.changed", person, {"change": "password_link"}, by)
+        record_person("person.changed", person, {"change": "password_link"}, by=by)
         tell_person(person, AccountMailReason.LINK, by=by)
     return None
 
@@ -295,11 +296,6 @@ def _described(person: User) -> dict[str, object]:
         "rights": rights_of(person),
         "teams": list(names),
     }
-
-
-def _record(event: str, person: User, data: Mapping[str, object], by: User) -> None:
-    about = {"user": person.get_username(), "user_id": person.pk}
-    audit.record(event, SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD)
 
 
 def _record_alone(kind: Kind, person: User, by: User) -> None:

@@ -16,8 +16,8 @@ from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.changeable import lock_people
 from approvals.administration.people.actions.roles import require_an_administrator
-from approvals.administration.people.queries import teams
-from approvals.exceptions import Conflict, NotAllowed, NotFound
+from approvals.administration.people.queries import find_team, teams
+from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import ApproverScope
 from approvals.policy.loosening import teams_loosen
 from approvals.queries.policy.grants.givers import powers_of_givers
@@ -127,9 +127,7 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
     """Rename a team, on record. Raise NotFound, NotAllowed or Conflict."""
     with transaction.atomic():
         standing = lock_people(by)
-        team = teams().filter(pk=team_id).first()
-        if team is None:
-            raise NotFound(_("Team not found. Someone may have removed it."))
+        team = find_team(team_id)
         if team.name == name:
             return
         _require_team_without_rights(team, standing)
@@ -145,9 +143,7 @@ def remove_team(team_id: int, *, by: User) -> None:
     """Remove a team, on record; its people stay. Raise NotFound, NotAllowed, or Conflict if no administrator would be left."""
     with transaction.atomic():
         standing = lock_people(by)
-        team = teams().filter(pk=team_id).first()
-        if team is None:
-            raise NotFound(_("Team not found. Someone may have removed it."))
+        team = find_team(team_id)
         _require_team_without_rights(team, standing)
         _require_unread_teams(standing)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])

@@ -15,6 +15,7 @@ from approvals.access.permissions import may_close
 from approvals.access.standing import Standing
 from approvals.asking.digests import fingerprints_of
 from approvals.db.canonical_json import canonical
+from approvals.db.cursors import take_page
 from approvals.models import ApprovalRequest, Grant
 from approvals.policy.grants import GrantTerms, fields_of
 from approvals.queries.policy.grants.grant_case import bar_of_waiting
@@ -101,15 +102,15 @@ def waiting_under(viewer: Standing, coverage: Coverage) -> CoveredRequests:
     rows = rows.filter(Q(deadline_at__isnull=True) | Q(deadline_at__gt=Now())).order_by(
         "created_at", "id"
     )
-    looked_at = list(rows.select_related("workflow", "requested_by")[: LOOKED_AT + 1])
+    looked_at, more = take_page(
+        rows.select_related("workflow", "requested_by"), LOOKED_AT
+    )
     covered = [
         each
-        for each in looked_at[:LOOKED_AT]
+        for each in looked_at
         if _is_covered(each, coverage) and may_close(viewer, each)
     ]
-    return CoveredRequests(
-        covered[:OFFERED], len(looked_at) <= LOOKED_AT and len(covered) <= OFFERED
-    )
+    return CoveredRequests(covered[:OFFERED], not more and len(covered) <= OFFERED)
 
 
 def _is_covered(request: ApprovalRequest, coverage: Coverage) -> bool:

@@ -38,7 +38,7 @@ from approvals.access.permissions import (
     sees_everything,
 )
 from approvals.access.standing import Standing
-from approvals.db.cursors import Cursor
+from approvals.db.cursors import Cursor, take_page
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import GrantTerms
@@ -196,9 +196,8 @@ def preview(
     shown = earlier.only("title", "status", "created_at").annotate(
         **{"short_input": compared}
     )
-    rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
-    complete = len(rows) <= MAX_PREVIEWED
-    rows = rows[:MAX_PREVIEWED]
+    rows, more = take_page(shown.order_by("-created_at", "-id"), MAX_PREVIEWED)
+    complete = not more
     if terms.width == Width.FIELDS:
         complete = complete and all(row.short_input for row in rows)
         rows = [

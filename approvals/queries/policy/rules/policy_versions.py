@@ -114,6 +114,10 @@ def directory_of(document: Any) -> Directory:
         if named.teams
         else ()
     )
+    return _directory(people, teams)
+
+
+def _directory(people: Iterable[User], teams: Iterable[Group]) -> Directory:
     return Directory(
         people={person.get_username(): person.pk for person in people},
         teams={team.name: team.pk for team in teams},
@@ -130,12 +134,7 @@ def written(stored: JsonMapping) -> JsonDict:
         if ids.teams
         else ()
     )
-    directory = Directory(
-        people={person.get_username(): person.pk for person in people},
-        teams={team.name: team.pk for team in teams},
-        roles=_roles(),
-    )
-    return written_form(stored, directory)
+    return written_form(stored, _directory(people, teams))
 
 
 def names_of(stored: JsonMapping) -> Names:

@@ -129,14 +129,13 @@ def decisions_behind(
     if only_for:
         best = rule_for(tool, decided)
         decided = [] if best is None else list(best[1])
-    latest = [each.pk for each in decided[:LISTED]]
-    shown = (
-        requests_for(viewer)
-        .filter(pk__in=latest)
-        .select_related("decision")
-        .order_by("-created_at", "-id")
-    )
-    return list(shown), len(decided)
+    return _shown(viewer, decided[:LISTED]), len(decided)
+
+
+def _shown(viewer: Standing, calls: Sequence[DecidedCall]) -> list[ApprovalRequest]:
+    """Return the requests of these calls that a person may see, latest first."""
+    requests = requests_for(viewer).filter(pk__in=[each.pk for each in calls])
+    return list(requests.select_related("decision").order_by("-created_at", "-id"))
 
 
 def suggested_grant(
@@ -225,17 +224,10 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
 
 
 def _evidence(viewer: Standing, cases: Sequence[DecidedCall]) -> SuggestionEvidence:
-    latest = [each.pk for each in cases[:SHOWN]]
-    shown = (
-        requests_for(viewer)
-        .filter(pk__in=latest)
-        .select_related("decision")
-        .order_by("-created_at", "-id")
-    )
     return SuggestionEvidence(
         approved=len(cases),
         people=len({each.by_id for each in cases}),
-        shown=list(shown),
+        shown=_shown(viewer, cases[:SHOWN]),
     )
 
 

@@ -227,11 +227,9 @@ def ballots_of(
     return ballots
 
 
-def ballot_of(
-    request: ApprovalRequest, viewer: Standing | None = None
-) -> Ballot | None:
+def ballot_of(request: ApprovalRequest) -> Ballot | None:
     """Return the ballot of a request; None if it is not decided by votes."""
-    return ballots_of([request], viewer).get(request.pk)
+    return ballots_of([request]).get(request.pk)
 
 
 def progress_of(requests: Iterable[ApprovalRequest]) -> dict[UUID, str]:

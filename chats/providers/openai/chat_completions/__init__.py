@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 
-from chats.agent.agent import Agent
 from chats.agent.provider import ModelRequest
 from chats.providers.openai.answer import Payload
 from chats.providers.openai.chat_completions.request import (
@@ -28,8 +27,8 @@ class OpenAIProvider(ServerProvider):
     path = "/chat/completions"
     optional = OPTIONAL
 
-    def _problems(self, agent: Agent) -> Iterator[str]:
-        return problems_of(agent)
+    problems_of = staticmethod(problems_of)
+    answer = StreamedAnswer
 
     def _payload(
         self, request: ModelRequest, model: str, without: Collection[str]
@@ -37,8 +36,3 @@ class OpenAIProvider(ServerProvider):
         limits = LIMITS if self._theirs else LIMITS[::-1]
         arguments = request_arguments(request, model, without, limits)
         return Payload(arguments, members=vendor_members(arguments["messages"]))
-
-    def _answer(
-        self, model: str, names: Mapping[str, str], used: Collection[str]
-    ) -> StreamedAnswer:
-        return StreamedAnswer(model, names, used)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.provider import ITEM
-from chats.providers.openai.answer import Malformed, input_of, is_whole_input
+from chats.providers.inputs import input_of
+from chats.providers.openai.answer import Malformed, is_whole_input
 from chats.providers.openai.chat_completions.members import (
     CALL,
     FUNCTION,

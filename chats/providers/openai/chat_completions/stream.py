@@ -10,7 +10,6 @@ from typing import Any
 from approvals.db.canonical_json import join_halves
 from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.events import (
-    AnswerMetered,
     Event,
     ModelFinished,
     ReasoningDelta,
@@ -24,7 +23,13 @@ from chats.agent.events import (
     ToolInputStarted,
 )
 from chats.agent.provider import ITEM
-from chats.providers.openai.answer import Malformed, counted, note, unused_id
+from chats.providers.openai.answer import (
+    Malformed,
+    ModelResponse,
+    counted,
+    note,
+    unused_id,
+)
 from chats.providers.openai.chat_completions.calls import (
     ArrivingCall,
     CallPiece,
@@ -61,22 +66,13 @@ class _Text:
     pieces: list[str] = dataclass_field(default_factory=list)
 
 
-class StreamedAnswer:
-    """One answer of `model` while it arrives: `begun` with its first output, `complete` after its stop reason.
-
-    `names` are the tools by the sent names. A call whose id is in `used` gets a new one, because some servers restart their call
-    numbers in each answer.
-    """
+class StreamedAnswer(ModelResponse):
+    """One answer of `model` while it arrives. Thoughts are sent back in plain text, which no server refuses."""
 
     def __init__(
         self, model: str, names: Mapping[str, str], used: Collection[str] = ()
     ) -> None:
-        self.model = model
-        #: Thoughts are sent back in plain text, which no server refuses.
-        self.thoughts_refused = False
-        self.reason = ""
-        self._names = names
-        self._used = set(used)
+        super().__init__(model, names, used)
         self._parts: list[_Text | ArrivingCall] = []
         #: The text that is still being written.
         self._open: _Text | None = None
@@ -86,27 +82,12 @@ class StreamedAnswer:
         self._texts: list[str] | None = []
         self._filtered: list[str] = []
         self._refused = False
-        self._usage: dict[str, int] = {}
-        #: The reported origin, not yet scrubbed: see `ModelFinished.answered_by`.
-        self.identity: JsonDict = {}
-
-    @property
-    def begun(self) -> bool:
-        return bool(self._parts)
-
-    #: Until its first output such a server sends nothing.
-    working = begun
-
-    @property
-    def complete(self) -> bool:
-        return bool(self.reason)
 
     @property
     def _calls(self) -> list[ArrivingCall]:
         return [part for part in self._parts if isinstance(part, ArrivingCall)]
 
     def take(self, raw: Any) -> Iterator[Event]:
-        """Process one event of the stream; yield its events for display. Raise Malformed."""
         if not isinstance(raw, dict) or not isinstance(raw.get("choices") or [], list):
             raise Malformed
         if self._count(raw.get("usage")) | note(self.identity, raw):
@@ -135,7 +116,6 @@ class StreamedAnswer:
                 yield from self._end()
 
     def finished(self) -> ModelFinished:
-        """Return the whole answer; for the stop reason "unknown" the details have the server's own."""
         reason = STOP_REASONS.get(self.reason, "unknown")
         details = {}
         if reason == "unknown":
@@ -148,10 +128,6 @@ class StreamedAnswer:
             details = {"type": "refusal"}
             details |= {"category": ", ".join(self._filtered)} if self._filtered else {}
         return ModelFinished(self._blocks(), reason, self.model, self._usage, details)
-
-    def metered(self) -> AnswerMetered:
-        """Return the data about the answer so far."""
-        return AnswerMetered(self.model, dict(self._usage), dict(self.identity))
 
     def _blocks(self) -> list[JsonDict]:
         """Return the answer in Anthropic's blocks; the last one holds the vendor's other members, if any."""
@@ -232,6 +208,7 @@ class StreamedAnswer:
                 f"{'thinking' if field else 'text'}-{len(self._parts)}", field
             )
             self._parts.append(self._open)
+            self.begun = True
             yield (
                 ReasoningStarted(self._open.id) if field else TextStarted(self._open.id)
             )
@@ -261,6 +238,7 @@ class StreamedAnswer:
         ):
             call = ArrivingCall()
             self._parts.append(call)
+            self.begun = True
         if piece.index is not None:
             self._at[piece.index] = call
         earlier.append(call)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 
-from chats.agent.agent import Agent
 from chats.agent.provider import ModelRequest
 from chats.providers.openai.answer import Payload
 from chats.providers.openai.provider import ServerProvider
@@ -26,15 +25,10 @@ class ResponsesProvider(ServerProvider):
     path = "/responses"
     optional = OPTIONAL
 
-    def _problems(self, agent: Agent) -> Iterator[str]:
-        return problems_of(agent)
+    problems_of = staticmethod(problems_of)
+    answer = StreamedAnswer
 
     def _payload(
         self, request: ModelRequest, model: str, without: Collection[str]
     ) -> Payload:
         return request_arguments(request, model, without)
-
-    def _answer(
-        self, model: str, names: Mapping[str, str], used: Collection[str]
-    ) -> StreamedAnswer:
-        return StreamedAnswer(model, names, used)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from approvals.db.canonical_json import clean_json, join_halves
 from approvals.json_types import JsonDict, JsonMapping
 from chats.agent.provider import ITEM
-from chats.providers.openai.answer import Malformed, input_of
+from chats.providers.inputs import input_of
+from chats.providers.openai.answer import Malformed
 
 #: The items that are read. Others belong to tools that the server runs, which no agent has.
 KINDS = ("message", "reasoning", "function_call")

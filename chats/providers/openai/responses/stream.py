@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from approvals.json_types import JsonDict, JsonMapping
+from approvals.json_types import JsonMapping
 from chats.agent.events import (
-    AnswerMetered,
     Event,
     ModelFinished,
     ReasoningDelta,
@@ -24,7 +23,14 @@ from chats.agent.events import (
     ToolInputReady,
     ToolInputStarted,
 )
-from chats.providers.openai.answer import Failed, Malformed, counted, note, unused_id
+from chats.providers.openai.answer import (
+    Failed,
+    Malformed,
+    ModelResponse,
+    counted,
+    note,
+    unused_id,
+)
 from chats.providers.openai.responses.items import (
     CONTENT,
     INPUT,
@@ -68,38 +74,22 @@ MAX_ITEMS = 1000
 MAX_SEALED = 4_000_000
 
 
-class StreamedAnswer:
-    """One answer of `model` while it arrives; see `Answer`.
-
-    `names` are the tools by the sent names. A call whose id is in `used` gets a new one.
-    """
+class StreamedAnswer(ModelResponse):
+    """One answer of `model` while it arrives; its reason is COMPLETED, or why it is incomplete."""
 
     def __init__(
         self, model: str, names: Mapping[str, str], used: Collection[str] = ()
     ) -> None:
-        self.model = model
-        self.thoughts_refused = False
-        self.begun = False
-        #: COMPLETED, or why the answer is incomplete.
-        self.reason = ""
-        self.identity: JsonDict = {}
-        self._names = names
-        self._used = set(used)
+        super().__init__(model, names, used)
         self._items: dict[int, OutputItem] = {}
         self._sealed = 0
-        self._usage: dict[str, int] = {}
 
     @property
     def working(self) -> bool:
         """Models think before their first output, which the server reports without content."""
         return bool(self._items)
 
-    @property
-    def complete(self) -> bool:
-        return bool(self.reason)
-
     def take(self, raw: Any) -> Iterator[Event]:
-        """Process one event of the stream; yield its events for display. Raise Malformed or Failed."""
         # Data after the end belongs to no answer.
         if self.complete:
             return
@@ -135,7 +125,6 @@ class StreamedAnswer:
                 raise Malformed
 
     def finished(self) -> ModelFinished:
-        """Return the whole answer; for the stop reason "unknown" the details have the server's own."""
         reason = STOP_REASONS.get(self.reason, "unknown")
         details = {}
         items = [item for _, item in sorted(self._items.items())]
@@ -150,10 +139,6 @@ class StreamedAnswer:
             reason = "tool_use"
         blocks = [block for item in items for block in item.blocks()]
         return ModelFinished(blocks, reason, self.model, self._usage, details)
-
-    def metered(self) -> AnswerMetered:
-        """Return the data about the answer so far."""
-        return AnswerMetered(self.model, dict(self._usage), dict(self.identity))
 
     def _add(self, index: int, raw: JsonMapping) -> Iterator[Event]:
         if index in self._items or len(self._items) >= MAX_ITEMS:
