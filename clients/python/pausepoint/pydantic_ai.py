@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -148,6 +149,22 @@ class HandleDeferredToolCalls(_RunsOnce):
                 f"{', '.join(gated)}. Use run, run_stream_events or iter."
             )
         return await super().prepare_tools(ctx, tool_defs)
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: Any, response: Any
+    ) -> Any:
+        """Take the result out of a message with gated calls: pydantic-ai would end with it, and drop the calls unasked."""
+        tools = request_context.model_request_parameters.tool_defs
+        kinds = {name: tool.kind for name, tool in tools.items()}
+        called = {kinds.get(call.tool_name) for call in response.tool_calls}
+        if "unapproved" not in called:
+            return response
+        parts = [
+            part
+            for part in response.parts
+            if kinds.get(getattr(part, "tool_name", "")) != "output"
+        ]
+        return replace(response, parts=parts)
 
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests

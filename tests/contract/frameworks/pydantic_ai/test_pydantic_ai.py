@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.contract.frameworks.conftest import told
@@ -101,3 +103,10 @@ def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
             "ask_human": ["success", "No one answered in time."],
         },
     )
+
+
+def test_a_result_beside_a_gated_call_does_not_end_the_run_before_people_have_decided(agent):
+    agent.command[1:] = [str(Path(__file__).parent / "with_result.py"), agent.thread]
+    program = agent.start()
+    agent.decide(agent.waiting(1)["refund"], "approve")
+    assert told(program) == {"ran": [["4711", 250]], "last": "refunded 250"}
