@@ -92,7 +92,7 @@ class _Transport(BaseAdapter):
             )
         except http_post.Undelivered as error:
             raise requests.ConnectionError(f"{url}: {error}") from error
-        if 300 <= reply.status < 400:
+        if 300 <= reply.status < 400 or reply.status >= 500:
             raise Unintelligible(f"{url}: answered {reply.status}")
         response = requests.Response()
         response.status_code = reply.status
@@ -113,11 +113,12 @@ def _is_private_host(url: str) -> bool:
 
 def _of_the_provider(read: Callable[..., R]) -> Callable[..., R]:
     """Turn the errors of code that reads an answer of the provider into Unintelligible."""
+    unreadable = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
     def reading(*args: Any, **kwargs: Any) -> R:
         try:
             return read(*args, **kwargs)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except unreadable as error:
             raise Unintelligible(f"{type(error).__name__}: {error}") from error
 
     return reading
@@ -318,7 +319,8 @@ def _failed(
     name = {"name": settings.OIDC_NAME}
     if isinstance(exception, requests.RequestException):
         return _unavailable(request, exception)
-    logger.warning("A log-in at the provider failed: %s", exception or error)
+    # The response of the provider may be a whole page.
+    logger.warning("A log-in at the provider failed: %.300r", exception or error)
     if exception is not None:
         details = {"provider": settings.OIDC_ISSUER, "reason": "invalid"}
         actions.record_failed_login("", address=client_address(request), **details)
@@ -341,7 +343,7 @@ def _failed(
 
 
 def _unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
-    logger.error("The provider %s did not answer: %s", settings.OIDC_ISSUER, error)
+    logger.error("The provider %s failed: %.300s", settings.OIDC_ISSUER, error)
     message = _(
         "%(name)s did not answer, or not as Pausepoint expects. Try again in a few minutes. If it happens "
         "again, ask an administrator to look at Settings > System."
@@ -371,7 +373,10 @@ def finish(request: HttpRequest) -> HttpResponse:
     """Log the person in whom the provider sends back, or say why not."""
     _deadline.set(time.monotonic() + SECONDS)
     client = _Client(request, settings.OIDC_ISSUER)
-    response: HttpResponse = _Callback.adapter_view(client)(request)
+    try:
+        response: HttpResponse = _Callback.adapter_view(client)(request)
+    except requests.RequestException as error:
+        return _unavailable(request, error)
     return response
 
 

@@ -34,7 +34,7 @@ class LogIn(views.LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
         if settings.OIDC_ISSUER:
-            context["provider"] = settings.OIDC_NAME
+            context["single_sign_on"] = settings.OIDC_NAME
         return context
 
 
