@@ -26,7 +26,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from approvals.asking.asks import URGENCY
 from approvals.db import append_only
-from approvals.models import ApprovalRequest, processes
+from approvals.models import ApprovalRequest, AuditEntry, processes
 from approvals.outbound import outbox
 from approvals.states import FINAL, Channel, Status
 from approvals.text.names import fold
@@ -68,6 +68,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._tools: dict[str, str] = {}
         self._created_after = self._changed_after = (timezone.now(), "")
+        self._logged_in_after: tuple[datetime, Any] = (timezone.now(), 0)
         names = ["tool", "status"]
         self._requests = Counter(
             "pausepoint_requests",
@@ -82,6 +83,12 @@ class Metrics:
             buckets=BUCKETS,
             registry=self._registry,
         )
+        self._logins = Counter(
+            "pausepoint_logins",
+            "Log-ins and refused ones since this process started.",
+            ["by", "outcome"],
+            registry=self._registry,
+        )
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
 
@@ -89,6 +96,7 @@ class Metrics:
         """Return the metrics in Prometheus' text format. Raise the errors of the database."""
         self._count_new()
         self._count_ended()
+        self._count_logins()
         return generate_latest(self._registry)
 
     def describe(self) -> list[Metric]:
@@ -166,6 +174,17 @@ class Metrics:
                         max((decided_at - created_at).total_seconds(), 0)
                     )
                 self._changed_after = (at, pk)
+
+    def _count_logins(self) -> None:
+        logins = AuditEntry.objects.filter(
+            event__in=["login.failed", "login.succeeded"]
+        )
+        rows = logins.values_list("at", "pk", "event", "data")
+        for page in _behind(rows, "at", self._logged_in_after):
+            for at, pk, event, data in page:
+                by = "single_sign_on" if "provider" in data else "password"
+                self._logins.labels(by, event.removeprefix("login.")).inc()
+                self._logged_in_after = (at, pk)
 
 
 def _behind(
