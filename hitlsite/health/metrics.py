@@ -6,6 +6,7 @@ changes since the last scrape, so that their cost does not grow with the tables.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -179,10 +180,11 @@ class Metrics:
         logins = AuditEntry.objects.filter(
             event__in=["login.failed", "login.succeeded"]
         )
-        rows = logins.values_list("at", "pk", "event", "data")
+        rows = logins.values_list("at", "pk", "event", "body")
         for page in _behind(rows, "at", self._logged_in_after):
-            for at, pk, event, data in page:
-                by = "single_sign_on" if "provider" in data else "password"
+            for at, pk, event, body in page:
+                single_sign_on = "provider" in json.loads(body)["data"]
+                by = "single_sign_on" if single_sign_on else "password"
                 self._logins.labels(by, event.removeprefix("login.")).inc()
                 self._logged_in_after = (at, pk)
 

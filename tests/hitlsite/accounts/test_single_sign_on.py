@@ -17,6 +17,9 @@ from approvals.access.fresh_sign_in import signed_in_at
 from approvals.administration.people.actions import create_roles
 from approvals.administration.people.queries import roles_of
 from approvals.models import AuditEntry, Invitation
+from hitlsite.checks import check_set_up
+from hitlsite.health import metrics
+from tests.approvals.administration.people.test_people import administrator
 from tests.support import people
 from tests.support.markup import parse
 from tests.support.openid_provider import Provider, begin, came_back, log_in, use
@@ -279,6 +282,52 @@ def test_the_admin_shows_no_providers_links_or_tokens(client):
     client.force_login(User.objects.create_superuser("root"))
     for name in ("socialapp", "socialaccount", "socialtoken"):
         assert client.get(f"/admin/socialaccount/{name}/").status_code == 404
+
+
+def line_of_system_page(client) -> str:
+    rows = parse(client.get("/settings/system/").text).find("main")[0].words
+    return rows[rows.index("Single sign-on") :].partition(" Device notifications")[0]
+
+
+def test_the_system_page_says_whether_the_provider_can_be_used(client, provider, settings):
+    client.force_login(administrator())
+    assert line_of_system_page(client) == f"Single sign-on Corp ({provider.issuer}) answers"
+    provider.answers["/.well-known/openid-configuration"] = 404, b""
+    line = line_of_system_page(client)
+    assert f"Corp ({provider.issuer}) cannot be used" in line
+    assert "Check OIDC_ISSUER and the provider: 404 Client Error" in line
+    settings.OIDC_ISSUER = ""
+    assert line_of_system_page(client) == "Single sign-on Not used: people log in with passwords"
+
+
+def test_metrics_count_log_ins_by_their_way_and_outcome(client, provider, monkeypatch):
+    monkeypatch.setattr(metrics, "SETTLE", timedelta(0))
+    counted = metrics.Metrics()
+    log_in(client)
+    link(make_dora(), provider)
+    log_in(client)
+    client.post("/login/", {"username": "dora", "password": "guess"})
+    for _ in range(2):
+        lines = [line for line in counted.text().decode().splitlines() if line.startswith("pausepoint_logins_total")]
+        assert sorted(lines) == [
+            'pausepoint_logins_total{by="password",outcome="failed"} 1.0',
+            'pausepoint_logins_total{by="single_sign_on",outcome="failed"} 1.0',
+            'pausepoint_logins_total{by="single_sign_on",outcome="succeeded"} 1.0',
+        ]
+
+
+@pytest.mark.parametrize(
+    ("more", "errors"),
+    [
+        ({}, []),
+        ({"OIDC_CLIENT_ID": ""}, ["hitlsite.E002"]),
+        ({"OIDC_CLIENT_SECRET": ""}, ["hitlsite.E002"]),
+        ({"OIDC_PRIVATE_HOSTS": ["localhost"]}, ["hitlsite.E003"]),
+    ],
+)
+def test_settings_that_cannot_work_are_errors_at_the_start(settings, more, errors):
+    use(settings, "http://127.0.0.1:1", **more)
+    assert [error.id for error in check_set_up() if error.is_serious()] == errors
 
 
 def test_too_many_log_ins_from_one_address_get_429(client, provider, settings):
