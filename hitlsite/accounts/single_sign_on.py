@@ -41,6 +41,7 @@ from requests.adapters import BaseAdapter
 from approvals import actions
 from approvals.access.rate_limits import client_address
 from approvals.addresses import parse_destination
+from approvals.db.transactions import release_connections
 from approvals.http import problem
 from approvals.outbound import http_post
 from hitlsite.accounts.admission import NotAdmitted, admit
@@ -80,6 +81,7 @@ class _Transport(BaseAdapter):
             for name, value in request.headers.items()
             if name in {"Accept", "Authorization", "Content-Type"}
         }
+        release_connections()
         try:
             reply = http_post.exchange(
                 str(request.method),
