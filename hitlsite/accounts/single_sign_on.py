@@ -239,8 +239,9 @@ def _clean(claims: Mapping[str, Any]) -> dict[str, Any]:
 
 def _moment(value: object) -> int:
     """Return when the provider last asked the person to log in; 0 if it does not say."""
-    known = isinstance(value, int) and 0 < value < time.time() + LEEWAY
-    return int(value) if known else 0  # type: ignore[call-overload]
+    if isinstance(value, int) and 0 < value < time.time() + LEEWAY:
+        return value
+    return 0
 
 
 class _Provider(OpenIDConnectProvider):
