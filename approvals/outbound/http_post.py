@@ -71,7 +71,7 @@ def get(url: str, *, allow_private: bool, seconds: float, max_bytes: int) -> byt
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class FullResponse:
     """A complete response; redirects are not followed."""
 
     status: int
@@ -88,7 +88,7 @@ def exchange(
     allow_private: bool,
     seconds: float,
     max_bytes: int,
-) -> Reply:
+) -> FullResponse:
     """Send a request and return its response, with a body of at most `max_bytes`. Raise Undelivered as `post`."""
     deadline = time.monotonic() + seconds
     headers = {"Accept-Encoding": "identity", **headers}
@@ -114,7 +114,9 @@ def exchange(
             _("the response is longer than %(limit)s bytes")
             % {"limit": grouped(max_bytes)}
         )
-    return Reply(response.status, response.headers.get("Content-Type", ""), content)
+    return FullResponse(
+        response.status, response.headers.get("Content-Type", ""), content
+    )
 
 
 class _Received:

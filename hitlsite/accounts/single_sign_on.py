@@ -150,7 +150,8 @@ class _Client(OpenIDConnectOAuth2Adapter):
     def _fetch(self, url: str, **headers: str) -> dict[str, Any]:
         with SocialAccounts().get_requests_session() as session:
             response = session.get(url, headers=headers)
-        response.raise_for_status()
+        if response.status_code != HTTPStatus.OK:
+            raise Unintelligible(f"{url}: answered {response.status_code}")
         document = response.json()
         if not isinstance(document, dict):
             raise Unintelligible(f"{url}: no JSON object")
@@ -349,7 +350,7 @@ def _unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
     logger.error("The provider %s failed: %.300s", settings.OIDC_ISSUER, error)
     message = _(
         "%(name)s did not answer, or not as Pausepoint expects. Try again in a few minutes. If it happens "
-        "again, ask an administrator to look at Settings > System."
+        "again, ask an administrator to look at Administration > System."
     ) % {"name": settings.OIDC_NAME}
     status = HTTPStatus.SERVICE_UNAVAILABLE
     return problem(request, status, message, "provider_unavailable")

@@ -76,8 +76,8 @@ class LogInAgain(views.ReauthenticateView):
     ) -> HttpResponseBase:
         if not request.user.has_usable_password():
             if settings.OIDC_ISSUER:
-                asked = {"again": "1", "next": request.GET.get("next", "")}
-                return redirect(f"{reverse('single_sign_on')}?{urlencode(asked)}")
+                query = {"again": "1", "next": request.GET.get("next", "")}
+                return redirect(f"{reverse('single_sign_on')}?{urlencode(query)}")
             message = _("Your account has no password here. Log out, and log in again.")
             return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)

@@ -37,7 +37,7 @@ STALE = (
 )
 AWAY = (
     "Corp did not answer, or not as Pausepoint expects. Try again in a few minutes. If it happens again, ask an "
-    "administrator to look at Settings > System."
+    "administrator to look at Administration > System."
 )
 
 
