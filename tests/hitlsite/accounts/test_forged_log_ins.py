@@ -178,6 +178,13 @@ def test_a_clock_that_is_half_a_minute_off_is_allowed(client, provider):
     assert log_in(client).status_code == 302
 
 
+def test_a_slash_at_the_end_of_the_issuer_makes_no_difference(client, provider):
+    issuer = {"issuer": f"{provider.issuer}/"}
+    provider.answers["/.well-known/openid-configuration"] = 200, json.dumps(provider.describe() | issuer).encode()
+    provider.claims = {"iss": issuer["issuer"]}
+    assert log_in(client).status_code == 302
+
+
 def test_a_state_works_once_and_only_in_its_own_browser(client, provider):
     address = urlsplit(httpx.get(begin(client)).headers["Location"])
     back = f"{address.path}?{address.query}"
