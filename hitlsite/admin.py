@@ -1,8 +1,9 @@
-"""Hide allauth's table of mail addresses, which this site does not use, from the admin."""
+"""Hide allauth's tables from the admin: addresses are not used here, and a link added there would let someone in."""
 
 from __future__ import annotations
 
 from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 
-admin.site.unregister(EmailAddress)
+admin.site.unregister([EmailAddress, SocialAccount, SocialApp, SocialToken])

@@ -25,12 +25,14 @@ LATE = (
     "confusable_homoglyphs",
     "icalendar",
     "jsonschema",
+    "jwt",
     "markdown_it",
     "nh3",
     "rapidfuzz",
     "re2",
     "redis",
     "referencing",
+    "requests",
     "segno",
 )
 LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
@@ -38,7 +40,8 @@ LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 def check_set_up(**kwargs: Any) -> list[checks.CheckMessage]:
     """Check that the settings do not conflict."""
-    return [*_services(), *_files(), *([] if settings.DEBUG else _addresses())]
+    deployed = [] if settings.DEBUG else _addresses()
+    return [*_services(), *_files(), *_single_sign_on(), *deployed]
 
 
 def check_libraries(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -82,6 +85,26 @@ def _files() -> Iterator[checks.CheckMessage]:
                 "Make the folder writable for the user of the processes, or set ATTACHMENTS_OPTIONS."
             ),
             id="hitlsite.W009",
+        )
+
+
+def _single_sign_on() -> Iterator[checks.CheckMessage]:
+    if not settings.OIDC_ISSUER:
+        return
+    if not settings.OIDC_CLIENT_ID or not settings.OIDC_CLIENT_SECRET:
+        yield checks.Error(
+            _("OIDC_ISSUER is set, but OIDC_CLIENT_ID or OIDC_CLIENT_SECRET is not."),
+            hint=_("Set both to the values that the provider shows for Pausepoint."),
+            id="hitlsite.E002",
+        )
+    issuer = urlsplit(settings.OIDC_ISSUER)
+    if issuer.scheme == "http" and issuer.hostname not in settings.OIDC_PRIVATE_HOSTS:
+        yield checks.Error(
+            _("OIDC_ISSUER does not start with https://."),
+            hint=_(
+                "Use https://. For a provider in your own network, list its host in OIDC_PRIVATE_HOSTS."
+            ),
+            id="hitlsite.E003",
         )
 
 

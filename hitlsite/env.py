@@ -159,13 +159,15 @@ def redis_url(name: str) -> str:
     return url
 
 
-def http_url(name: str, default: str) -> str:
-    """Return the address of an HTTP server, without a trailing slash."""
+def http_url(name: str, default: str, *, example: str = "") -> str:
+    """Return the address of an HTTP server, without a trailing slash; "" if it is unset and has no default."""
     url = text(name, default)
+    if not url:
+        return ""
     if not re.fullmatch(r"https?://[^\s?#]+", url) or not _is_url(url):
         # The address may hold a password, so it is not repeated.
         raise ImproperlyConfigured(
-            f"{name} is not valid. Set it to a URL like {default}."
+            f"{name} is not valid. Set it to a URL like {default or example}."
         )
     return url.rstrip("/")
 

@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "corsheaders",
     "allauth.account",
+    "allauth.socialaccount",
     "hitlsite",
     "approvals",
     "chats",
@@ -197,6 +198,17 @@ ACCOUNT_FORMS = {
     "reset_password": "hitlsite.accounts.forms.ResetPasswordForm",
     "user_token": "hitlsite.accounts.forms.UserTokenForm",
 }
+SOCIALACCOUNT_ADAPTER = "hitlsite.accounts.single_sign_on.SocialAccounts"
+#: Log-in at an OpenID provider; without an issuer, only with passwords.
+OIDC_ISSUER = env.http_url("OIDC_ISSUER", "", example="https://login.example.org")
+OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET")
+OIDC_NAME = env.text("OIDC_NAME", "single sign-on")
+OIDC_LINK_BY_EMAIL = env.boolean("OIDC_LINK_BY_EMAIL", default=False)
+OIDC_VERIFIED_DOMAINS = env.comma_separated("OIDC_VERIFIED_DOMAINS")
+_roles = {"requester", "approver", "auditor"}
+OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", _roles)
+OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -208,9 +220,8 @@ ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = (
 )
 #: Lifetime of the link in a mail, in seconds.
 PASSWORD_RESET_TIMEOUT = 3600
-LIMIT_SECONDS = (
-    300  # The window of all limits below, and the wait that a refused client is given.
-)
+#: The window of all limits below, and the wait that a refused client is given.
+LIMIT_SECONDS = 300
 #: Wrong passwords count per account and address (`key`) and per address. A log-in in progress counts until it succeeds.
 ACCOUNT_RATE_LIMITS = {
     "login": None,
@@ -218,6 +229,7 @@ ACCOUNT_RATE_LIMITS = {
     "change_password": f"10/{LIMIT_SECONDS}s/user",
     "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
+    "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
 }
 SESSION_ENGINE = "approvals.access.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")

@@ -21,20 +21,20 @@ SUBJECT = audit.Subject(scope="desk")
 MAX_BROWSER = 300
 
 
-def record_login(user: User, *, address: str) -> None:
+def record_login(user: User, *, address: str, **details: str) -> None:
     audit.record(
         "login.succeeded",
         SUBJECT,
-        data={"address": address},
+        data={"address": address, **details},
         actor=user,
         via=Door.DASHBOARD,
     )
 
 
-def record_failed_login(name: str, *, address: str) -> str:
+def record_failed_login(name: str, *, address: str, **details: str) -> str:
     """Return the name for the record: empty if no user has it, since it may be a password in the wrong field."""
     known = name if User.objects.filter(username=name).exists() else ""
-    data = {"name": known, "address": address}
+    data = {"name": known, "address": address, **details}
     audit.record("login.failed", SUBJECT, data=data, actor=None, via=Door.DASHBOARD)
     return known
 

@@ -46,6 +46,9 @@ class AccountMailReason(Enum):
         "You asked to change the email address of your account to %(detail)s. To confirm it, open the link in"
         " the email sent there."
     )
+    PROVIDER_EMAIL = gettext_lazy(
+        "Single sign-on changed the email address of your account to %(detail)s."
+    )
     ADMIN = gettext_lazy(
         "%(by)s changed your account in the database admin: %(detail)s."
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import ParamSpec
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection, connections, transaction
 
 Arguments = ParamSpec("Arguments")
 
@@ -125,3 +125,13 @@ def after_commit(
 
     hook.__qualname__ = work.__qualname__
     transaction.on_commit(hook, robust=True)
+
+
+def release_connections() -> bool:
+    """Return this thread's connections to PostgreSQL's small pool before a wait; in a transaction, only return False."""
+    opened = connections.all(initialized_only=True)
+    if any(each.in_atomic_block for each in opened):
+        return False
+    for each in opened:
+        each.close()
+    return True

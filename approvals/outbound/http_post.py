@@ -1,4 +1,4 @@
-"""Send one POST or GET to a checked address, with a limit on the total time and on the size of the response.
+"""Send one request to a checked address, with a limit on the total time and on the size of the response.
 
 Common clients resolve the name again after the check, follow redirects, use proxies, and apply timeouts to each read.
 """
@@ -11,6 +11,7 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from io import BytesIO
@@ -55,33 +56,67 @@ def post(
 
 def get(url: str, *, allow_private: bool, seconds: float, max_bytes: int) -> bytes:
     """Return the body of a GET response, of at most `max_bytes`. Raise Undelivered as `post`, or for a status other than 200."""
+    reply = exchange(
+        "GET",
+        url,
+        b"",
+        {},
+        allow_private=allow_private,
+        seconds=seconds,
+        max_bytes=max_bytes,
+    )
+    if reply.status != 200:
+        raise Undelivered(_("answered %(status)s") % {"status": reply.status})
+    return reply.body
+
+
+@dataclass(frozen=True, slots=True)
+class FullResponse:
+    """A complete response; redirects are not followed."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+def exchange(
+    method: str,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    allow_private: bool,
+    seconds: float,
+    max_bytes: int,
+) -> FullResponse:
+    """Send a request and return its response, with a body of at most `max_bytes`. Raise Undelivered as `post`."""
     deadline = time.monotonic() + seconds
+    headers = {"Accept-Encoding": "identity", **headers}
+    if body:
+        headers["Content-Length"] = str(len(body))
     with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
         to,
         connection,
     ):
-        _send(
-            connection,
-            _lines(f"GET {to.path} HTTP/1.1", to, {"Accept-Encoding": "identity"}),
-            deadline,
-        )
+        head = _lines(f"{method} {to.path} HTTP/1.1", to, headers)
+        _send(connection, head + body, deadline)
         received = _all(connection, deadline, MAX_HEAD + 2 * max_bytes)
     response = HTTPResponse(_Received(received))  # type: ignore[arg-type]  # all that it needs of a socket
     try:
         response.begin()
-        body = response.read(max_bytes + 1)
+        content = response.read(max_bytes + 1)
         if response.length:
-            raise IncompleteRead(body)
+            raise IncompleteRead(content)
     except (HTTPException, ValueError) as error:
         raise Undelivered(_("the response is not HTTP, or incomplete")) from error
-    if response.status != 200:
-        raise Undelivered(_("answered %(status)s") % {"status": response.status})
-    if len(body) > max_bytes:
+    if len(content) > max_bytes:
         raise Undelivered(
             _("the response is longer than %(limit)s bytes")
             % {"limit": grouped(max_bytes)}
         )
-    return body
+    return FullResponse(
+        response.status, response.headers.get("Content-Type", ""), content
+    )
 
 
 class _Received:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal import ratelimit
 from django.conf import settings
@@ -81,7 +83,8 @@ class Accounts(DefaultAccountAdapter):
         self, request: HttpRequest, user: User, **kwargs: Any
     ) -> HttpResponse:
         address = self.get_client_ip(request)
-        actions.record_login(user, address=address)
+        details = _note_provider(request, kwargs["signal_kwargs"])
+        actions.record_login(user, address=address, **details)
         logger.info("Log-in as %r from %s", user.get_username(), address)
         session_key = request.session.session_key or ""
         browser = request.headers.get("User-Agent", "")
@@ -132,3 +135,17 @@ class Accounts(DefaultAccountAdapter):
         self, template_prefix: str, email: str, context: dict[str, Any]
     ) -> None:
         send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))
+
+
+def _note_provider(
+    request: HttpRequest, signal_kwargs: Mapping[str, Any] | None
+) -> dict[str, str]:
+    """Return what the record says of a log-in at a provider, and note in the session when the provider checked the person."""
+    login = (signal_kwargs or {}).get("sociallogin")
+    if login is None:
+        return {}
+    records = request.session[AUTHENTICATION_METHODS_SESSION_KEY]
+    # allauth notes when the person came back, even if the provider asked them for nothing.
+    records[-1]["at"] = login.account.extra_data["auth_time"]
+    request.session.modified = True
+    return {"provider": login.account.provider}

@@ -11,7 +11,13 @@ from django.views.generic import RedirectView
 from hitlsite.accounts import views
 
 urlpatterns = [
-    path("login/", allauth.login, name="account_login"),
+    path("login/", views.LogIn.as_view(), name="account_login"),
+    path("login/sso/", views.single_sign_on, name="single_sign_on"),
+    path(
+        "login/sso/callback/",
+        views.single_sign_on_callback,
+        name="single_sign_on_callback",
+    ),
     path("login/again/", views.LogInAgain.as_view(), name="account_reauthenticate"),
     path("logout/", LogoutView.as_view(), name="logout"),
     # Also without a mail server: administrators create such links for people they add.

@@ -4,22 +4,69 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.account import views
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.core.internal import ratelimit
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse, reverse_lazy
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET
 
 from approvals import actions
 from approvals.access import rate_limits
 from approvals.http import SignedIn, problem
+from hitlsite.views import too_many_requests
+
+
+class LogIn(views.LoginView):
+    """Ask for username and password, or offer to log in at the provider."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        if settings.OIDC_ISSUER:
+            context["single_sign_on"] = settings.OIDC_NAME
+        return context
+
+
+@login_not_required
+@require_GET
+def single_sign_on(request: HttpRequest) -> HttpResponse:
+    """Send a person to the provider to log in."""
+    _require_provider(request)
+    from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
+
+    return flow.begin(request, again="again" in request.GET)
+
+
+@login_not_required
+@require_GET
+def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
+    """Log in a person who comes back from the provider."""
+    _require_provider(request)
+    from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
+
+    return flow.finish(request)
+
+
+def _require_provider(request: HttpRequest) -> None:
+    """Raise Http404 without a provider, and end the request of an address that has come too often."""
+    if not settings.OIDC_ISSUER:
+        raise Http404
+    if not ratelimit.consume(
+        request, app="allauth.account", action="single_sign_on", limit_get=True
+    ):
+        raise ImmediateHttpResponse(too_many_requests(request))
 
 
 class OwnPassword:
@@ -42,6 +89,15 @@ class LogInAgain(OwnPassword, views.ReauthenticateView):
     """Ask for the user's password again, as some decisions require, and return to the previous page."""
 
     no_password = _("Your account has no password here. Log out, and log in again.")
+
+    def dispatch(
+        self, request: SignedIn, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        if settings.OIDC_ISSUER and not request.user.has_usable_password():
+            query = {"again": "1", "next": request.GET.get("next", "")}
+            return redirect(f"{reverse('single_sign_on')}?{urlencode(query)}")
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return response
 
 
 class ChangePassword(OwnPassword, views.PasswordChangeView):

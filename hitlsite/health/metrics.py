@@ -6,6 +6,7 @@ changes since the last scrape, so that their cost does not grow with the tables.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,7 +27,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from approvals.asking.asks import URGENCY
 from approvals.db import append_only
-from approvals.models import ApprovalRequest, processes
+from approvals.models import ApprovalRequest, AuditEntry, processes
 from approvals.outbound import outbox
 from approvals.states import FINAL, Channel, Status
 from approvals.text.names import fold
@@ -68,6 +69,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._tools: dict[str, str] = {}
         self._created_after = self._changed_after = (timezone.now(), "")
+        self._logged_in_after: tuple[datetime, Any] = (timezone.now(), 0)
         names = ["tool", "status"]
         self._requests = Counter(
             "pausepoint_requests",
@@ -82,6 +84,12 @@ class Metrics:
             buckets=BUCKETS,
             registry=self._registry,
         )
+        self._logins = Counter(
+            "pausepoint_logins",
+            "Log-ins and refused ones since this process started.",
+            ["by", "outcome"],
+            registry=self._registry,
+        )
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
 
@@ -89,6 +97,7 @@ class Metrics:
         """Return the metrics in Prometheus' text format. Raise the errors of the database."""
         self._count_new()
         self._count_ended()
+        self._count_logins()
         return generate_latest(self._registry)
 
     def describe(self) -> list[Metric]:
@@ -166,6 +175,18 @@ class Metrics:
                         max((decided_at - created_at).total_seconds(), 0)
                     )
                 self._changed_after = (at, pk)
+
+    def _count_logins(self) -> None:
+        logins = AuditEntry.objects.filter(
+            event__in=["login.failed", "login.succeeded"]
+        )
+        rows = logins.values_list("at", "pk", "event", "body")
+        for page in _behind(rows, "at", self._logged_in_after):
+            for at, pk, event, body in page:
+                single_sign_on = "provider" in json.loads(body)["data"]
+                by = "single_sign_on" if single_sign_on else "password"
+                self._logins.labels(by, event.removeprefix("login.")).inc()
+                self._logged_in_after = (at, pk)
 
 
 def _behind(

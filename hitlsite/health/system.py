@@ -47,6 +47,8 @@ SECOND = 2
 ALONE_FOR = timedelta(days=30)
 #: Work overdue for this long shows that no sweep is running.
 LATE = timedelta(minutes=1)
+#: How long the page waits for the provider of single sign-on.
+PROVIDER_SECONDS = 2.0
 
 OK = "ok"
 WARN = "warn"
@@ -280,6 +282,25 @@ def _mail() -> Iterator[SystemPart]:
         yield SystemPart(_("Mail"), WARN, _("Not set up"), advice)
 
 
+def _single_sign_on() -> Iterator[SystemPart]:
+    part = _("Single sign-on")
+    if not settings.OIDC_ISSUER:
+        yield SystemPart(part, OK, _("Not used: people log in with passwords"))
+        return
+    from hitlsite.accounts import single_sign_on  # noqa: PLC0415 - loaded late
+
+    names = {"name": settings.OIDC_NAME, "issuer": settings.OIDC_ISSUER}
+    problem = single_sign_on.provider_problem(PROVIDER_SECONDS)
+    if problem:
+        advice = _("Check OIDC_ISSUER and the provider: %(problem)s") % {
+            "problem": problem
+        }
+        summary = _("%(name)s (%(issuer)s) cannot be used") % names
+        yield SystemPart(part, WARN, summary, advice)
+    else:
+        yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
+
+
 def _push() -> Iterator[SystemPart]:
     if push.is_available():
         yield SystemPart(
@@ -337,6 +358,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     _disk,
     _files,
     _mail,
+    _single_sign_on,
     _push,
     _model,
 )

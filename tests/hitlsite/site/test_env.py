@@ -57,6 +57,11 @@ def test_a_boolean_is_parsed_and_has_a_default(monkeypatch, value, found):
             "NAME is not valid. Set it to a URL like https://api.example/v1.",
         ),
         (
+            lambda: env.http_url("NAME", "", example="https://login.example"),
+            "login.example",
+            "NAME is not valid. Set it to a URL like https://login.example.",
+        ),
+        (
             lambda: env.database("NAME", Path("x")),
             "mysql://db",
             f"NAME is not valid. {URLS}",

@@ -15,6 +15,11 @@ from approvals.administration.people.actions.people import (
     set_active,
 )
 from approvals.administration.people.actions.roles import create_roles, give_roles
+from approvals.administration.people.actions.single_sign_on import (
+    add_from_provider,
+    follow_address,
+    link_to_provider,
+)
 from approvals.administration.people.actions.teams import (
     add_team,
     change_team,
@@ -22,14 +27,17 @@ from approvals.administration.people.actions.teams import (
 )
 
 __all__ = [
+    "add_from_provider",
     "add_person",
     "add_team",
     "allow_password_link",
     "change_person",
     "change_team",
     "create_roles",
+    "follow_address",
     "give_roles",
     "invite_person",
+    "link_to_provider",
     "record_admin_change",
     "remove_team",
     "set_active",

@@ -1,0 +1,157 @@
+"""Decide which of the provider's people may enter, and as whom."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from allauth.socialaccount.models import SocialAccount, SocialLogin
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.access.rate_limits import client_address
+from approvals.access.usernames import clean_display_name, validate_new_username
+from approvals.administration.people import actions
+from approvals.administration.preferences.actions import store_display_name
+
+logger = logging.getLogger(__name__)
+
+
+class NotAdmitted(Exception):
+    """This person may not enter; the message says what to do."""
+
+    def __init__(self, code: str, message: str, **details: str) -> None:
+        super().__init__(message % {"name": settings.OIDC_NAME, **details})
+        self.code = code
+
+
+def admit(request: HttpRequest, login: SocialLogin) -> None:
+    """Set the account of a log-in, and update it from the provider. Raise NotAdmitted.
+
+    Known people are found by issuer and subject. Others are invited, linked by their address, or new, as the settings allow.
+    """
+    claims: Mapping[str, Any] = login.account.extra_data
+    if login.state.get("again") and not _is_fresh(claims):
+        raise NotAdmitted(
+            "no_fresh_log_in",
+            _(
+                "%(name)s does not confirm that you have just logged in, so decisions that need a fresh log-in are "
+                "not possible with it. Ask an administrator to set a password for your account."
+            ),
+        )
+    emails = [each.email for each in login.email_addresses if each.verified]
+    email = emails[0] if emails else ""
+    try:
+        with transaction.atomic():
+            if login.account.pk is None:
+                login.connect(request, _person_of(request, claims, email))
+            person = login.account.user
+            _require_active(person)
+            if email:
+                actions.follow_address(person, email, provider=settings.OIDC_ISSUER)
+    except IntegrityError:
+        message = _("You logged in twice at the same time. Log in again.")
+        raise NotAdmitted("again", message) from None
+    _follow_name(person, clean_display_name(claims.get("name", "")))
+
+
+def _follow_name(person: User, name: str) -> None:
+    """Store the provider's name, unless it could be mistaken for someone else's."""
+    if name in {"", person.first_name}:
+        return
+    try:
+        store_display_name(person, name)
+    except ValidationError as error:
+        logger.warning("Kept the name of %r: %s", person.get_username(), error.messages)
+
+
+def _is_fresh(claims: Mapping[str, Any]) -> bool:
+    return claims["auth_time"] >= time.time() - settings.HITL_FRESH_SIGN_IN
+
+
+def _person_of(request: HttpRequest, claims: Mapping[str, Any], email: str) -> User:
+    """Return the person for an identity that logs in for the first time."""
+    person = _person_with_address(email) if email else None
+    if person is not None:
+        actions.link_to_provider(
+            person, provider=settings.OIDC_ISSUER, address=client_address(request)
+        )
+        return person
+    if settings.OIDC_DEFAULT_ROLE:
+        return _new_person(claims, email)
+    raise _unknown(email)
+
+
+def _person_with_address(email: str) -> User | None:
+    """Return the one invited person with this address; with OIDC_LINK_BY_EMAIL, also any other account.
+
+    Superusers and staff are never linked: an address at the provider must not open the accounts that may do everything.
+    """
+    linked = SocialAccount.objects.filter(provider=settings.OIDC_ISSUER)
+    people = User.objects.filter(
+        email__iexact=email, is_staff=False, is_superuser=False
+    )
+    people = people.exclude(pk__in=linked.values("user"))
+    if not settings.OIDC_LINK_BY_EMAIL:
+        people = people.filter(invitation__expires_at__gt=timezone.now())
+    # A database may treat more letters as equal than a mail server does.
+    matches = [each for each in people if each.email.lower() == email.lower()]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _new_person(claims: Mapping[str, Any], email: str) -> User:
+    for username in (claims.get("preferred_username"), email):
+        if username and _is_free(username):
+            return actions.add_from_provider(
+                username=username,
+                email=email,
+                role=settings.OIDC_DEFAULT_ROLE,
+                provider=settings.OIDC_ISSUER,
+            )
+    raise NotAdmitted(
+        "username_taken",
+        _(
+            "Your username at %(name)s is taken here, or cannot be used. Ask an administrator to invite you with "
+            "your email address."
+        ),
+    )
+
+
+def _is_free(username: str) -> bool:
+    if User.objects.filter(username__iexact=username).exists():
+        return False
+    try:
+        User._meta.get_field("username").run_validators(username)
+        validate_new_username(username)
+    except ValidationError:
+        return False
+    return True
+
+
+def _unknown(email: str) -> NotAdmitted:
+    if email:
+        message = _(
+            "You are logged in at %(name)s, but have no account here. Ask an administrator to invite "
+            "%(email)s, and log in again."
+        )
+    else:
+        message = _(
+            "You are logged in at %(name)s, but it does not confirm your email address, so Pausepoint cannot "
+            "find your account. Ask an administrator to look at the guide on single sign-on."
+        )
+    return NotAdmitted("no_account", message, email=email)
+
+
+def _require_active(person: User) -> None:
+    if not person.is_active:
+        raise NotAdmitted(
+            "deactivated",
+            _("Your account is deactivated. Ask an administrator to activate it."),
+        )
