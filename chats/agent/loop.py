@@ -241,7 +241,11 @@ class WholeCharacters:
                 | ReasoningDelta(text_id, text)
                 | ToolInputDelta(text_id, text)
             ):
-                whole = self._whole(type(event), text_id, text)
+                # Together with the half that waited for it, and without the half that it ends with.
+                whole = self._halves.pop((type(event), text_id), "") + text
+                if FIRST_HALVES[0] <= whole[-1:] <= FIRST_HALVES[1]:
+                    self._halves[type(event), text_id] = whole[-1]
+                    whole = whole[:-1]
                 if whole or not text:
                     yield replace(event, text=whole)
                 return
@@ -257,11 +261,3 @@ class WholeCharacters:
                 if half := self._halves.pop((ToolInputDelta, call_id), ""):
                     yield ToolInputDelta(call_id, half)
         yield event
-
-    def _whole(self, kind: type[Event], text_id: str, text: str) -> str:
-        """Return a piece together with the half that waited for it, and without the half that it ends with."""
-        text = self._halves.pop((kind, text_id), "") + text
-        if FIRST_HALVES[0] <= text[-1:] <= FIRST_HALVES[1]:
-            self._halves[kind, text_id] = text[-1]
-            return text[:-1]
-        return text

@@ -97,8 +97,10 @@ def _step_messages(
     if step.stop_reason == BROKEN_OFF:
         blocks.append({"type": "text", "text": CUT_BY_ERROR})
     content = blocks or [{"type": "text", "text": NO_TEXT}]
+    # Where the provider ran code for the answer, if reported.
+    container = step.answered_by.get("container", "")
     answer = ModelMessage(
-        "assistant", content, step.provider, step.model, step.prefix, step.container
+        "assistant", content, step.provider, step.model, step.prefix, container
     )
     results = [_result(call, files or {}) for call in step.calls]
     return [answer, ModelMessage("user", results)] if results else [answer]
