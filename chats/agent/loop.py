@@ -160,7 +160,9 @@ async def stream_step(
             case AnswerMetered():
                 yield event
             case _:
-                for passed_on in whole.take(_planned(agent, event)):
+                if isinstance(event, ToolInputReady):
+                    event = _planned(agent, event)
+                for passed_on in whole.take(event):
                     yield _clean(passed_on)
         if characters > MAX_OUTPUT_CHARACTERS:
             await answer.aclose()
@@ -173,10 +175,8 @@ async def stream_step(
     yield _checked(finished)
 
 
-def _planned(agent: Agent, event: Event) -> Event:
-    """Return an event; a complete call that cannot run is replaced by an event with the reason."""
-    if not isinstance(event, ToolInputReady):
-        return event
+def _planned(agent: Agent, event: ToolInputReady) -> Event:
+    """Return the event of a complete call, or one with the reason if it cannot run."""
     planned = plan_call(agent, event.tool_call_id, event.tool_name, event.input)
     if not planned.error_text:
         return event
