@@ -188,14 +188,24 @@ _SUSPENDED: Prepared[Any] = Prepared(
 def _begin(
     locked: LockedTurn, owner: str, signed: Mapping[str, Signed] | None = None
 ) -> Begun:
-    """Claim a locked turn, recover the calls of its previous runner, and start its ready calls."""
+    """Claim a locked turn and start its ready calls."""
+    last = _claim(locked, owner)
+    # The runner starts the calls of sub-agents: `delegate_calls`.
+    own_tools = {tool.name: tool for tool in _tools(locked.turn) if tool.agent is None}
+    started = [] if locked.turn.stopped else begin_calls(locked, own_tools)
+    store(locked, signed)
+    return locked.claim(), locked.turn, last, started
+
+
+def _claim(locked: LockedTurn, owner: str) -> int:
+    """Give a locked turn to a runner; return the last `seq` of its stream. The caller stores the recovered calls."""
     turn = locked.turn
-    tools = _tools(turn)
     last = locked.last_seq
     if turn.attempt and turn.state != TurnState.SUSPENDED:
         last = _last_seq(locked)
-        idempotent = [tool.name for tool in tools if tool.idempotent]
-        locked.progress = transitions.recover(locked.progress, idempotent)
+        locked.progress = transitions.recover(
+            locked.progress, [tool.name for tool in _tools(turn) if tool.idempotent]
+        )
     turn.state = TurnState.RUNNING
     turn.attempt = turn.attempt + 1
     turn.version = turn.version + 1
@@ -209,11 +219,7 @@ def _begin(
         lease=locking.LEASE,
         finish_reason="",
     )
-    # The runner starts the calls of sub-agents: `delegate_calls`.
-    own_tools = {tool.name: tool for tool in tools if tool.agent is None}
-    started = [] if turn.stopped else begin_calls(locked, own_tools)
-    store(locked, signed)
-    return locked.claim(), turn, last, started
+    return last
 
 
 def _last_seq(locked: LockedTurn) -> int:
