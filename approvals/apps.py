@@ -8,7 +8,6 @@ from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_out
 from django.core import checks
 from django.db import connections
-from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
@@ -45,9 +44,6 @@ class ApprovalsConfig(AppConfig):
         checks.register(check_first_version, checks.Tags.database)
         checks.register(check_triggers, checks.Tags.database)
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")
-        connection_created.connect(
-            append_only.enable_recursive_triggers, dispatch_uid="approvals.append_only"
-        )
         post_migrate.connect(install_triggers, dispatch_uid="approvals.append_only")
         # After Django's `create_permissions`, which is connected first.
         post_migrate.connect(make_roles, sender=self, dispatch_uid="approvals.roles")
@@ -73,7 +69,7 @@ def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
     if user is not None:
         # Django sends the signal before it flushes the session; a page that checks at once must not find it.
         request.session.flush()
-        doorbell.notify(doorbell.user_group(user.pk), {"type": "session.ended"})
+        doorbell.notify([doorbell.user_group(user.pk)], {"type": "session.ended"})
 
 
 def make_roles(using: str, apps: Any = None, **_: Any) -> None:

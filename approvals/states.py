@@ -80,12 +80,12 @@ _LABELS = {
 }
 
 
-def status_label(kind: str, status: str) -> str:
+def status_label(status: str, kind: str) -> str:
     """Return the label of a status for a request of this kind, such as “Declined” for a rejected question."""
     return str(_LABELS.get((Kind(kind), Status(status)), Status(status).label))
 
 
-def verdict_label(kind: str, verdict: str, *, break_glass: bool | None = False) -> str:
+def verdict_label(verdict: str, kind: str, *, break_glass: bool | None = False) -> str:
     """Return the label of a verdict on a request of this kind, such as “Declined” for a rejected question.
 
     A decision with break-glass access says so.

@@ -194,7 +194,8 @@ def database(name: str, default: Path) -> dict[str, Any]:
             f"{name} is not valid. Set it to sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
         )
     # IMMEDIATE takes the write lock when a transaction begins, so that two writers wait for each other instead of failing with
-    # "database is locked". FULL, because an audit row reported as written must survive a power cut.
+    # "database is locked". FULL, because an audit row reported as written must survive a power cut. Without recursive triggers,
+    # INSERT OR REPLACE would not run those that keep append-only rows (`approvals.db.append_only`).
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": Path(url.removeprefix("sqlite:///")) if url else default,
@@ -203,7 +204,7 @@ def database(name: str, default: Path) -> dict[str, Any]:
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA recursive_triggers=ON;",
         },
     }
 

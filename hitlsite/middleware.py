@@ -20,12 +20,14 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from approvals.access import callers, permissions, sessions
 from approvals.access.callers import is_for_machines
+from approvals.access.rights import DECIDE
 from approvals.access.standing import NOBODY
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn, problem, referring_address, refusal_page
@@ -66,13 +68,10 @@ PERMISSIONS = ", ".join(
 
 
 class Middleware:
-    """Base of middleware, which passes requests on."""
+    """Base of middleware without hooks."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
 
 class ContentSecurityPolicyMiddleware(Middleware):
@@ -171,7 +170,7 @@ class WrongMethodPage(Middleware):
         return response
 
 
-class RefuseNul(Middleware):
+class RefuseNul(MiddlewareMixin):
     """Refuse NULs in addresses, which PostgreSQL refuses even in queries. In the admin, which passes input to the database
     unchecked, refuse them in all data, and impossible keys too.
     """
@@ -276,7 +275,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         # For the log-in page alone.
         "demo": SimpleLazyObject(ways_in),
         "administers": permissions.may_administer(standing),
-        "decides_some": permissions.decides_some(standing),
+        "decides_some": DECIDE in standing.rights,
         # For the link to the audit page, which people limited by scopes do not have.
         "reads_record": permissions.reads_record(standing),
         "session_mark": SimpleLazyObject(lambda: _mark_of(request)),

@@ -46,12 +46,7 @@ def sees_by_scopes(standing: Standing) -> bool:
 
 def sees_more_than_own(standing: Standing) -> bool:
     """Return whether this is a decider or auditor, limited by scopes or not: their pages are notified of every change."""
-    return decides_some(standing) or standing.holds(VIEW)
-
-
-def decides_some(standing: Standing) -> bool:
-    """Return whether this is a decider, limited by scopes or not."""
-    return standing.holds(DECIDE)
+    return DECIDE in standing.rights or VIEW in standing.rights
 
 
 def in_reach(standing: Standing, request: InScopes, may: May = May.SEE) -> bool:
@@ -61,7 +56,7 @@ def in_reach(standing: Standing, request: InScopes, may: May = May.SEE) -> bool:
 
 def decides_everything(standing: Standing) -> bool:
     """Return whether this is a decider without scope limits, who may answer and decide every request."""
-    return not standing.is_limited and decides_some(standing)
+    return not standing.is_limited and DECIDE in standing.rights
 
 
 def deciders() -> QuerySet[User]:
@@ -148,7 +143,7 @@ def readers_of(request: ApprovalRequest) -> QuerySet[User]:
 
 def may_administer(standing: Standing) -> bool:
     """Return whether this person may manage people, keys, webhooks, notification rules and tools."""
-    return standing.holds(ADMINISTER)
+    return ADMINISTER in standing.rights
 
 
 def administrators() -> QuerySet[User]:
@@ -160,7 +155,7 @@ def administrators() -> QuerySet[User]:
 
 def reads_record(standing: Standing) -> bool:
     """Return whether this person may read and export the whole audit log; people limited by scopes may not."""
-    return not standing.is_limited and standing.holds(VIEW_RECORD)
+    return not standing.is_limited and VIEW_RECORD in standing.rights
 
 
 def reads_scopes(standing: Standing) -> bool:
@@ -170,7 +165,7 @@ def reads_scopes(standing: Standing) -> bool:
 
 def may_reveal(standing: Standing) -> bool:
     """Return whether this person may reveal hidden values in requests that they see."""
-    return standing.holds(REVEAL)
+    return REVEAL in standing.rights
 
 
 def may_see(standing: Standing, request: ApprovalRequest) -> bool:
@@ -249,7 +244,7 @@ def may_change_input(
 
 
 def _decides_in_reach(standing: Standing, request: InScopes, may: May) -> bool:
-    return standing.holds(DECIDE) and in_reach(standing, request, may)
+    return DECIDE in standing.rights and in_reach(standing, request, may)
 
 
 def seats(standing: Standing, request: ApprovalRequest) -> tuple[int, ...]:
@@ -329,7 +324,7 @@ def wants_typed_name(request: NamedToApprove) -> bool:
 
 def may_break_glass(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person may decide alone a request whose terms require several people."""
-    return standing.holds(BREAK_GLASS) and may_decide(standing, request)
+    return BREAK_GLASS in standing.rights and may_decide(standing, request)
 
 
 def may_comment(standing: Standing, request: ApprovalRequest) -> bool:

@@ -47,7 +47,7 @@ from approvals.models.keys import ApiKey, live
 Row = TypeVar("Row", bound=Model)
 
 _APP = "approvals"
-#: The actor, in a query that takes the `parameters_of` an actor.
+#: The actor, in a query that takes an actor's parameters (`basis_of`).
 ACTING = Parameter("person", BigAutoField())
 _PASSWORD = Parameter("password", CharField())
 _KEY = Parameter("key", BigAutoField())
@@ -71,9 +71,6 @@ class Standing:
     reach: Reach | None = None
     away_for: tuple[int, ...] = ()
     by_key: bool = False
-
-    def holds(self, right: str) -> bool:
-        return right in self.rights
 
     @property
     def is_limited(self) -> bool:
@@ -116,18 +113,12 @@ class _Joined(Aggregate):
         )
 
 
-def basis_of(actor: Actor) -> Basis:
-    if isinstance(actor, KeyActor):
-        return Basis.KEY
-    return Basis.SESSION if isinstance(actor, SessionActor) else Basis.NOTHING
-
-
 def with_standing(
     rows: QuerySet[Row, Row], person: OuterRef | Parameter, basis: Basis = Basis.NOTHING
 ) -> QuerySet[Row, Row]:
     """Return the rows, each with the columns that `standing_with` needs about this person.
 
-    With a basis, the result is for a prepared query that takes the `parameters_of` an actor.
+    With a basis, the result is for a prepared query that takes an actor's parameters (`basis_of`).
     """
     account = User.objects.filter(pk=person, is_active=True)
     # The teams are one query level further out.
@@ -185,17 +176,15 @@ def _joined(rows: QuerySet[Any, Any], column: str | Expression) -> Subquery:
     )
 
 
-def parameters_of(actor: Actor) -> dict[str, Any]:
-    """Return an actor's parameters for a prepared query `with_standing`."""
+def basis_of(actor: Actor) -> tuple[Basis, dict[str, Any]]:
+    """Return an actor's basis, and their parameters for a prepared query `with_standing` on it."""
+    parameters: dict[str, Any] = {"person": actor.pk}
     if isinstance(actor, KeyActor):
-        return {"person": actor.pk, "key": actor.key.pk}
+        return Basis.KEY, parameters | {"key": actor.key.pk}
     if isinstance(actor, SessionActor):
-        return {
-            "person": actor.pk,
-            "session": actor.session_key,
-            "password": actor.user.password,
-        }
-    return {"person": actor.pk}
+        parameters |= {"session": actor.session_key, "password": actor.user.password}
+        return Basis.SESSION, parameters
+    return Basis.NOTHING, parameters
 
 
 def standing_with(row: Model, user_id: int, *, by_key: bool = False) -> Standing:
@@ -337,7 +326,8 @@ _MANY: Prepared[User] = Prepared(
 
 def read_again(actor: Actor) -> Standing:
     """Return the actor's standing in its own statement, after waiting for a lock. Raise NotAuthenticated or ScopeMissing."""
-    row = _ACCOUNTS[basis_of(actor)].first(**parameters_of(actor))
+    basis, parameters = basis_of(actor)
+    row = _ACCOUNTS[basis].first(**parameters)
     if row is None:
         raise NotAuthenticated
     return standing_under_lock(row, actor, vars(row).pop("now"))

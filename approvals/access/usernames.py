@@ -35,7 +35,7 @@ _STACKED = re.compile(
 
 def shown_person(person: User) -> str:
     """Return a person's name for display, such as “Bob Miller (@bob)”."""
-    return full_name(person.first_name, person.get_username())
+    return full_name(person.get_username(), person.first_name)
 
 
 def validate_new_username(name: str) -> None:

@@ -139,11 +139,11 @@ def may_lack_reason(request: ApprovalRequest, answer: Answer) -> bool:
 
 def needs_reason(request: ApprovalRequest, answer: Answer, known: AnswerFacts) -> bool:
     """Return whether the answer lacks a message that its terms, tool or priority require."""
-    if _has_reason(answer) or request.kind in ASKS:
+    if request.kind in ASKS:
         return False
-    return _terms_want_reason(request, answer) or (
-        known.reason_required and may_lack_reason(request, answer)
-    )
+    if known.reason_required and may_lack_reason(request, answer):
+        return True
+    return _terms_want_reason(request, answer) and not _has_reason(answer)
 
 
 def _has_reason(answer: Answer) -> bool:

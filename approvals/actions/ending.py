@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Min
@@ -68,7 +67,9 @@ def end_request(
         rows.DECISION.of(decision),
         *words_of_decision(request, decision),
     ]
-    record = publishing.decision_record(decision) | _circumstances(answer, absent)
+    record = publishing.decision_record(decision)
+    if answer.unseen:
+        record["unseen"] = answer.unseen
     if recounted:
         record["recounted"] = True
     if request.halted:
@@ -91,13 +92,6 @@ def end_request(
         via=via,
     )
     return decision
-
-
-def _circumstances(answer: Answer, absent: Signatory | None) -> dict[str, Any]:
-    """Return what the record says of a decision beside its values, where it is so."""
-    unseen = {"unseen": answer.unseen} if answer.unseen else {}
-    absence = {} if absent is None else {"for": absent.get_username()}
-    return unseen | absence | ({"break_glass": True} if answer.break_glass else {})
 
 
 def decision_on(

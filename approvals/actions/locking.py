@@ -18,7 +18,6 @@ from approvals.access.standing import (
     Basis,
     Standing,
     basis_of,
-    parameters_of,
     read_again,
     standing_under_lock,
     with_standing,
@@ -188,7 +187,8 @@ def lock_visible_request(request_id: UUID, actor: Actor) -> LockedFor:
 
     Checks from before the lock may be out of date, so an action has to repeat them.
     """
-    locked = _lock(_FOR_ACTOR[basis_of(actor)], request_id, **parameters_of(actor))
+    basis, parameters = basis_of(actor)
+    locked = _lock(_FOR_ACTOR[basis], request_id, **parameters)
     if locked is None:
         raise NotFound
     standing = standing_under_lock(locked.request, actor, locked.now)

@@ -179,9 +179,12 @@ def request_record(request: ApprovalRequest) -> JsonDict:
 def decision_record(decision: Decision) -> JsonDict:
     """Return the record's members about a decision."""
     names = ("verdict", "comment", "edited_input", "approved_digest", "answer")
-    return {name: getattr(decision, name) for name in names} | hidden_record(
-        decision.request
-    )
+    record = {name: getattr(decision, name) for name in names}
+    if decision.for_name is not None:
+        record["for"] = decision.for_name
+    if decision.break_glass:
+        record["break_glass"] = True
+    return record | hidden_record(decision.request)
 
 
 def hidden_record(request: ApprovalRequest) -> JsonDict:
@@ -252,9 +255,4 @@ def _notify(
         *(doorbell.user_group(pk) for pk in people if pk is not None),
         *more,
     }
-
-    def now() -> None:
-        for group in groups:
-            doorbell.notify(group, message)
-
-    after_commit(now)
+    after_commit(doorbell.notify, groups, message)

@@ -74,9 +74,10 @@ def counted(workflow: Workflow) -> Write:
 def words_of_decision(request: ApprovalRequest, decision: Decision) -> list[Write]:
     """Return the writes that index the texts of a decision under its request, if it has any."""
     values = (decision.comment, decision.answer, decision.edited_input)
-    return added_words(
-        decision.request_id, *(masked_input(request, value) for value in values)
-    )
+    shown = [
+        masked_input(request, value) for value in values if value not in ("", None)
+    ]
+    return added_words(decision.request_id, *shown) if shown else []
 
 
 def index_result(request: ApprovalRequest | RequestOfCall, *texts: object) -> None:

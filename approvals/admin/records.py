@@ -25,7 +25,6 @@ from approvals.asking.secrets import (
     OF_DECISION,
     VALUES,
     masked_column,
-    masked_decided,
     masked_input,
 )
 from approvals.exceptions import Refusal
@@ -293,7 +292,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     def shown_value(self, row: Decision, name: str) -> Any:
         """Return a column without the secrets of the request."""
         return (
-            masked_decided(row.request, row, name)
+            masked_column(row.request, name, row)
             if name in OF_DECISION
             else super().shown_value(row, name)
         )

@@ -20,7 +20,6 @@ from approvals.api.bodies import Moment
 from approvals.asking.secrets import (
     VALUES,
     masked_column,
-    masked_decided,
     masked_input,
     masked_report,
     with_secrets,
@@ -130,7 +129,7 @@ class ReadRequest:
         names = ("comment", "edited_input", "answer")
         if not self.masks:
             return {name: getattr(made, name) for name in names}
-        return {name: masked_decided(self.row, made, name) for name in names}
+        return {name: masked_column(self.row, name, made) for name in names}
 
 
 def report(request: ReadRequest) -> ReportDocument | None:

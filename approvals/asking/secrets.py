@@ -210,18 +210,12 @@ def shown_content(request: ApprovalRequest) -> ShownContent:
     return ShownContent(**{**values, **shown})
 
 
-def masked_column(request: ApprovalRequest, name: str) -> Any:
-    """Return one of VALUES, a column of a request, with masks."""
-    return masked(
-        getattr(request, name), _secrets_of(name, request.secrets), f"/{name}"
-    )
-
-
-def masked_decided(request: ApprovalRequest, decision: Decision, name: str) -> Any:
-    """Return one of OF_DECISION, a column of a request's decision, with masks."""
-    return masked(
-        getattr(decision, name), _secrets_of(name, request.secrets), f"/{name}"
-    )
+def masked_column(
+    request: ApprovalRequest, name: str, decision: Decision | None = None
+) -> Any:
+    """Return one of VALUES, a column of a request, or one of OF_DECISION, a column of its decision, with masks."""
+    value = getattr(request if decision is None else decision, name)
+    return masked(value, _secrets_of(name, request.secrets), f"/{name}")
 
 
 def masked_report(report: str) -> str:

@@ -68,13 +68,6 @@ def switch_warning() -> str:
     ) % {"table": SWITCH}
 
 
-def enable_recursive_triggers(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
-    """Set up a new connection: by default, SQLite does not run DELETE triggers for INSERT OR REPLACE."""
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA recursive_triggers = ON")
-
-
 def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     """Return the names of missing or disabled triggers of existing tables."""
     query = {

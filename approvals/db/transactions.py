@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial, update_wrapper
 from time import monotonic
 from typing import ParamSpec
 
@@ -115,15 +116,9 @@ def async_commit() -> None:
 def after_commit(
     work: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> None:
-    """Call `work` after the open transaction has committed. If it fails, log the error: the commit stays successful.
-
-    `work` must be a function: Django logs the name of a failed hook, which a `functools.partial` lacks.
-    """
-
-    def hook() -> None:
-        work(*args, **kwargs)
-
-    hook.__qualname__ = work.__qualname__
+    """Call a function after the open transaction has committed. If it fails, log the error: the commit stays successful."""
+    # Django logs the name of a failed hook.
+    hook = update_wrapper(partial(work, *args, **kwargs), work)
     transaction.on_commit(hook, robust=True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -53,18 +53,25 @@ def use_loop(loop: asyncio.AbstractEventLoop) -> None:
     _loop = loop
 
 
-def notify(group: str, message: Mapping[str, object]) -> None:
-    """Send `message` to a group, with the name of its handler under `type`.
+def notify(groups: Collection[str], message: Mapping[str, object]) -> None:
+    """Send `message` to these groups, with the name of its handler under `type`.
 
     May be called on any thread. Never blocks and never raises. The notifications of a commit leave in one task.
     """
     loop = _loop
-    if loop is None or loop.is_closed() or not _may_be_heard(group):
+    if loop is None or loop.is_closed():
+        return
+    layer = get_channel_layer()
+    if isinstance(layer, InMemoryChannelLayer):
+        # Here all listeners are known; those of other processes, with Redis, are not. A listener that joins later reads the
+        # rows after joining, and so sees everything committed before.
+        groups = [group for group in groups if group in layer.groups]
+    if not groups:
         return
     with _lock:
         waiting = _waiting.setdefault(loop, [])
-        waiting.append((group, message))
-        task_is_due = len(waiting) == 1
+        task_is_due = not waiting
+        waiting += [(group, message) for group in groups]
     if task_is_due:
         asyncio.run_coroutine_threadsafe(_send_waiting(loop), loop)
 
@@ -74,15 +81,6 @@ async def _send_waiting(loop: asyncio.AbstractEventLoop) -> None:
         leaving = _waiting.pop(loop)
     for group, message in leaving:
         await send(group, message)
-
-
-def _may_be_heard(group: str) -> bool:
-    """Return whether a group may have listeners: in memory, all are known; with Redis, those of other processes are not.
-
-    A listener that joins later reads the rows after joining, and so sees everything committed before.
-    """
-    layer = get_channel_layer()
-    return not isinstance(layer, InMemoryChannelLayer) or group in layer.groups
 
 
 async def send(group: str, message: Mapping[str, object]) -> None:

@@ -20,7 +20,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
-from approvals.asking.secrets import masked_column, masked_decided
+from approvals.asking.secrets import masked_column
 from approvals.db.canonical_json import utc
 from approvals.db.cursors import number_from
 from approvals.exceptions import outcome_of
@@ -171,7 +171,7 @@ def _decision(
     decision = request.decision
     names = ("comment", "answer", "edited_input")
     if masks:
-        values = {name: masked_decided(request, decision, name) for name in names}
+        values = {name: masked_column(request, name, decision) for name in names}
         more: JsonDict = {"approved_digest": decision.approved_digest}
     else:
         values = {name: getattr(decision, name) for name in names}

@@ -334,6 +334,6 @@ def _already_decided(request: ApprovalRequest) -> str:
     decision = request.decision
     who = marked_name(decision.by_name) or _("Pausepoint")
     what = verdict_label(
-        request.kind, decision.verdict, break_glass=decision.break_glass
+        decision.verdict, request.kind, break_glass=decision.break_glass
     )
     return _("Already %(what)s by %(who)s.") % {"what": what.lower(), "who": who}

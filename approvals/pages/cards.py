@@ -97,11 +97,9 @@ class About:
     def context_json(self) -> str:
         """The whole context if the table does not show all of it; else empty."""
         context = self.request.context
-        return (
-            visible_json(canonical(context).decode())
-            if leave_out(context_rows(context))
-            else ""
-        )
+        if not context or not leave_out(context_rows(context)):
+            return ""
+        return visible_json(canonical(context).decode())
 
     @property
     def default_words(self) -> str:
@@ -111,50 +109,40 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownOutcome:
-    """How a request ended, as its card shows it."""
+    """How a request ended, as its card shows it.
 
-    request: ShownRequest
+    `changed_rows` are the differences between the proposed and the approved input. `answer_text` is the answer as text;
+    `answer_rows` are its rows, like those of an input, with the files that the card links to: none for a text or a choice.
+    """
+
     decision: ShownDecision
+    changed_rows: Sequence[Change] = ()
+    answer_text: str = ""
+    answer_rows: Sequence[TableRow] = ()
+    answer_files: Sequence[ShownFile] = ()
     #: Requests that keep waiting although the grant just given covers them.
     waiting: CoveredRequests = NONE_WAITING
 
-    @property
-    def changed_rows(self) -> list[Change]:
-        """The differences between the proposed and the approved input."""
-        if self.decision.edited_input is None:
-            return []
-        return changes(
-            self.request.input, self.decision.edited_input, self.request.secrets or ()
-        )
 
-    @property
-    def answer(self) -> Any:
-        """The answer in the decision; None if there is none."""
-        return (
-            self.decision.answer
-            if self.decision.verdict in {Verdict.RESPOND, Verdict.EXPIRE}
-            else None
-        )
-
-    @property
-    def answer_rows(self) -> list[TableRow]:
-        """The answer as rows, like an input; none for a text or a choice."""
-        structured = isinstance(self.answer, dict | list) and not is_choice(self.answer)
-        if not structured or not self.answer:
-            return []
-        answer = with_names(self.request.response_schema, self.answer)
-        return formatted(rows(answer, "answer"), answer, self.request.response_schema)
-
-    @property
-    def answer_files(self) -> list[ShownFile]:
-        """The files in the answer, which the card links to."""
-        files = files_in_answer(self.request.response_schema, self.decision.answer)
-        return shown_files(self.request.pk, files)
-
-    @property
-    def answer_text(self) -> str:
-        """The answer as text; empty without one."""
-        return "" if self.answer is None else visible(answer_text(self.answer))
+def shown_outcome(request: ShownRequest, decision: ShownDecision) -> ShownOutcome:
+    """Return how a request ended, for its card."""
+    outcome = ShownOutcome(decision=decision)
+    if decision.edited_input is not None:
+        changed = changes(request.input, decision.edited_input, request.secrets or ())
+        outcome = replace(outcome, changed_rows=changed)
+    answer = decision.answer
+    if answer is None or decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
+        return outcome
+    outcome = replace(outcome, answer_text=visible(answer_text(answer)))
+    if not (answer and isinstance(answer, dict | list)) or is_choice(answer):
+        return outcome
+    schema = request.response_schema
+    named = with_names(schema, answer)
+    return replace(
+        outcome,
+        answer_rows=formatted(rows(named, "answer"), named, schema),
+        answer_files=shown_files(request.pk, files_in_answer(schema, answer)),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,9 +231,7 @@ def card_for(
         request=shown,
         about=About(shown),
         answering=Answering(request=shown, may_close=admitted),
-        outcome=None
-        if decision is None
-        else ShownOutcome(request=shown, decision=decision),
+        outcome=None if decision is None else shown_outcome(shown, decision),
         may_close=admitted,
         why_not=why_not(viewer, request) if request.pending and not may_close else "",
         may_cancel=request.pending and permissions.may_cancel(viewer, request),

@@ -21,6 +21,7 @@ from django.utils.translation import activate, override
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.rights import DECIDE
 from approvals.access.sessions import user_of, users_of
 from approvals.access.standing import NOBODY, Standing, standings_of
 from approvals.access.visibility import viewer_key, visibility_key
@@ -335,7 +336,7 @@ def render_counts(
     if (
         concerned is not None
         and viewer.pk not in concerned
-        and not permissions.decides_some(viewer)
+        and DECIDE not in viewer.rights
     ):
         return ""
     counts = tab_counts(viewer, shared)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
 from approvals.access.fresh_sign_in import signed_in_at
+from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing
 from approvals.exceptions import Invalid, NotFound, UnreadParts
 from approvals.forms.unseen_parts import how_much
@@ -98,7 +99,7 @@ def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:
         "shown_query": shown,
         "without_search": replace(filters, after=None, q="").query,
         "search_fields": kept_fields(filters, "q"),
-        "may_decide": permissions.decides_some(request.standing),
+        "may_decide": DECIDE in request.standing.rights,
     }
 
 

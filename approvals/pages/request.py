@@ -82,7 +82,9 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
         answer = replace(
             sent_decision(approval_request, request.POST, request.FILES),
             grant=terms,
-            signed_in_at=signed_in_at(request.session),
+            signed_in_at=signed_in_at(request.session)
+            if approval_request.terms
+            else None,
         )
         via = sent_door(request.POST)
         seen = actions.EarlyFacts(approval_request, request.standing)
@@ -126,20 +128,16 @@ def _acted(
                 granting=granting_of(request.standing, approval_request, request.POST),
             )
         return card_response(request, approval_request, card, refusal.status)
-    if request.headers.get("HX-Request"):
-        return card_response(request, ended, _decided_card(request, ended, door))
-    return HttpResponseRedirect(
-        sent_address(request, "next") or ended.get_absolute_url()
-    )
-
-
-def _decided_card(request: SignedIn, ended: ApprovalRequest, door: str) -> Card:
-    """Return the card after a decision; if a grant was given, with the waiting requests that it covers."""
+    if not request.headers.get("HX-Request"):
+        return HttpResponseRedirect(
+            sent_address(request, "next") or ended.get_absolute_url()
+        )
     card = card_for(request.standing, ended, door=door)
-    if SENT not in request.POST or card.outcome is None:
-        return card
-    waiting = waiting_with_grant_of(request.standing, ended)
-    return replace(card, outcome=replace(card.outcome, waiting=waiting))
+    if SENT in request.POST and card.outcome is not None:
+        # A grant was given: show the waiting requests that it covers.
+        waiting = waiting_with_grant_of(request.standing, ended)
+        card = replace(card, outcome=replace(card.outcome, waiting=waiting))
+    return card_response(request, ended, card)
 
 
 def card_response(

@@ -148,7 +148,7 @@ def precedents_of(viewer: Standing, request: ApprovalRequest) -> Precedents | No
     shown = {
         past.pk: past for past in _LISTED.all(listed=[past.pk.hex for past in nearest])
     }
-    counts = Counter(status_label(request.kind, past.status) for past in latest)
+    counts = Counter(status_label(past.status, request.kind) for past in latest)
     # One may have been deleted since.
     listed = [shown[past.pk] for past in nearest if past.pk in shown]
     return Precedents(listed, equal, counts.most_common(), len(latest))

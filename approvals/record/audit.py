@@ -241,9 +241,9 @@ def _row(
         "via": via,
     }
     # Each value was checked on arrival; together they may exceed the bounds of one value.
-    held = {name: value for name, value in columns.items() if name != "amount"}
-    if subject.amount is not None:
-        held["amount"] = plain(subject.amount)
+    held = dict(columns)
+    if subject.amount is None:
+        del held["amount"]
     # Without the salt, which is shown only where nothing is hidden, a hidden value could be found by brute force.
     held |= {"at": utc(at), "data": dict(data), "salt": token_hex(16)}
     body = canonical(held, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)

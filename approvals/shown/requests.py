@@ -11,7 +11,6 @@ from uuid import UUID
 from approvals.asking.secrets import (
     ShownContent,
     masked_column,
-    masked_decided,
     shown_content,
 )
 from approvals.models import ApprovalRequest, Decision, Grant
@@ -135,7 +134,7 @@ def shown_decision(
 ) -> ShownDecision:
     """Return the decision of a request as it is shown, with the grant that has made it."""
     edited, answer = (
-        masked_decided(request, decision, name) if name in decision.__dict__ else None
+        masked_column(request, name, decision) if name in decision.__dict__ else None
         for name in ("edited_input", "answer")
     )
     return ShownDecision(
@@ -143,7 +142,7 @@ def shown_decision(
         by_name=decision.by_name,
         for_name=decision.for_name,
         via=decision.via,
-        comment=masked_decided(request, decision, "comment"),
+        comment=masked_column(request, "comment", decision),
         decided_at=decision.decided_at,
         edited_input=edited,
         answer=answer,

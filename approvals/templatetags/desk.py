@@ -20,7 +20,6 @@ from approvals.access.usernames import shown_person
 from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.formatted import in_words
-from approvals.models import ApprovalRequest
 from approvals.shown.notes import ShownNote
 from approvals.shown.requests import ShownDecision
 from approvals.states import status_label, verdict_label, via_label
@@ -58,6 +57,7 @@ def note_text(note: ShownNote) -> SafeString:
 register.filter("visible", visible)
 register.filter("linked", linked)
 register.filter("person_name", marked_name)
+register.filter("called", full_name)
 
 
 @register.filter
@@ -76,12 +76,6 @@ def shown_value(row: TableRow) -> SafeString | str:
 def person(user: User) -> str:
     """Return a person's display name with the username."""
     return shown_person(user)
-
-
-@register.filter
-def called(name: str, display_name: str | None) -> str:
-    """Return the display of a person recorded under this name."""
-    return full_name(display_name, name)
 
 
 @register.simple_tag
@@ -165,6 +159,8 @@ def changed_line(pair: LinePair, side: str) -> SafeString:
     return format_html("<{0}>{1}</{0}>", tag, text)
 
 
+register.filter("status_label", status_label)
+register.filter("verdict_label", verdict_label)
 register.filter("via", via_label)
 
 
@@ -177,22 +173,10 @@ def short_key(key: str) -> str:
         return Truncator(key).chars(32)
 
 
-@register.filter(name="status_label")
-def status_label_filter(request: ApprovalRequest) -> str:
-    """Return the label of a request's status, in the words of its buttons."""
-    return status_label(request.kind, request.status)
-
-
 @register.filter
 def decision_label(decision: ShownDecision, kind: str) -> str:
     """Return the label of the verdict of a decision, which may be one with break-glass access."""
-    return verdict_label(kind, decision.verdict, break_glass=decision.break_glass)
-
-
-@register.filter(name="verdict_label")
-def verdict_label_filter(verdict: str, kind: str) -> str:
-    """Return the label of a verdict on a request of this kind, in the words of its buttons."""
-    return verdict_label(kind, verdict)
+    return verdict_label(decision.verdict, kind, break_glass=decision.break_glass)
 
 
 @register.filter

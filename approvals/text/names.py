@@ -164,7 +164,7 @@ def _prototypes() -> Mapping[str, str]:
 TONES = 6
 
 
-def full_name(display_name: str | None, username: str) -> str:
+def full_name(username: str, display_name: str | None) -> str:
     """Return “Bob Miller (@bob)”, or the username alone: no display name can imitate another person."""
     shown = marked_name(username)
     return f"{marked_name(display_name)} (@{shown})" if display_name else shown

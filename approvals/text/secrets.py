@@ -175,7 +175,9 @@ def masked(value: Any, secrets: Collection[str] = (), at: str = "") -> Any:
 
 def _is_secret(name: str, names: frozenset[str]) -> bool:
     """Return whether a field's value is secret, by its name or because it is in the configured `names`."""
-    return says_secret(name) or (len(name) <= MAX_NAME and plain_name(name) in names)
+    return says_secret(name) or (
+        bool(names) and len(name) <= MAX_NAME and plain_name(name) in names
+    )
 
 
 @lru_cache(maxsize=8)
@@ -195,7 +197,11 @@ def _masked(
         case Hidden():
             return value
         case str():
-            return _leaf(value, at, secret) if value else value
+            shown = mask_text(value)
+            hidden = shown if isinstance(shown, Hidden) else None
+            if value and secret and not (hidden is not None and hidden.is_whole):
+                return _whole(value, at, secret)
+            return value if hidden is None else hidden.at(at)
         case bool() | None:
             return value
         case int() | float():
@@ -326,13 +332,6 @@ def _ends(pointers: Sequence[Sequence[str]], step: str) -> str:
         if any(len(pointer) == 1 and pointer[0] in (step, "*") for pointer in pointers)
         else ""
     )
-
-
-def _leaf(value: str, at: str, secret: str) -> str:
-    shown = mask_text(value)
-    if secret and not (isinstance(shown, Hidden) and shown.is_whole):
-        return _whole(value, at, secret)
-    return shown.at(at) if isinstance(shown, Hidden) else value
 
 
 def _whole(value: Any, at: str, secret: str) -> Hidden:

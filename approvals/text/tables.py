@@ -247,7 +247,7 @@ def _leaf(value: Any) -> TableRow:
     """Return a value that has no rows."""
     match value:
         case list() if value:
-            return TableRow(name="", value=", ".join(map(pretty, value)))
+            return TableRow(name="", value=", ".join(map(json.dumps, value)))
         case dict() | list() | "" | None:
             return TableRow(name="", value=str(_EMPTY[type(value)]), empty=True)
         case str() if value.isspace():
@@ -255,7 +255,7 @@ def _leaf(value: Any) -> TableRow:
         case str():
             return _text(value)
         case _:
-            return TableRow(name="", value=pretty(value))
+            return TableRow(name="", value=json.dumps(value))
 
 
 def _text_cell(name: str, text: str) -> TableRow:

@@ -29,17 +29,15 @@ Transition = Callable[[Progress], Progress]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The difference of two states of a turn: new steps from index `first` on, and changed calls of the step before them."""
+    """The difference of two states of a turn: new steps from index `first` on, and changed calls of the step before them.
+
+    `closed` are the calls that now have their result, in order.
+    """
 
     first: int
     steps: Sequence[StepView]
     calls: Sequence[CallView]
-
-    @property
-    def closed(self) -> list[CallView]:
-        """The calls that now have their result, in order."""
-        new = [call for step in self.steps for call in step.calls]
-        return [call for call in (*self.calls, *new) if call.state in CLOSED]
+    closed: Sequence[CallView]
 
 
 def changes(before: Progress, after: Progress) -> Changes:
@@ -54,7 +52,11 @@ def changes(before: Progress, after: Progress) -> Changes:
     assert not any(known[call.tool_call_id].state in CLOSED for call in changed), (
         changed
     )
-    return Changes(len(before.steps), after.steps[len(before.steps) :], changed)
+    first = len(before.steps)
+    added = after.steps[first:]
+    new = [call for step in added for call in step.calls]
+    closed = [call for call in (*changed, *new) if call.state in CLOSED]
+    return Changes(first, added, changed, closed)
 
 
 def add_step(progress: Progress, step: StepView) -> Progress:

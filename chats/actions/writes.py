@@ -197,9 +197,10 @@ def notify_after_commit(chat_pk: int) -> None:
 
 def notify_all_after_commit(turn: Turn) -> None:
     """Notify the pages of the turn's chat and of the chats above it, which show its requests too."""
-    notify_after_commit(turn.chat_id)
-    if turn.parent_call is not None:
-        notify_all_after_commit(turn.parent_call.turn)
+    above: Turn | None = turn
+    while above is not None:
+        after_commit(doorbell.notify_chat, above.chat_id)
+        above = above.parent_call.turn if above.parent_call is not None else None
 
 
 def queue_turn(turn_id: int) -> None:

@@ -160,7 +160,9 @@ async def stream_step(
             case AnswerMetered():
                 yield event
             case _:
-                for passed_on in whole.take(_planned(agent, event)):
+                if isinstance(event, ToolInputReady):
+                    event = _planned(agent, event)
+                for passed_on in whole.take(event):
                     yield _clean(passed_on)
         if characters > MAX_OUTPUT_CHARACTERS:
             await answer.aclose()
@@ -173,10 +175,8 @@ async def stream_step(
     yield _checked(finished)
 
 
-def _planned(agent: Agent, event: Event) -> Event:
-    """Return an event; a complete call that cannot run is replaced by an event with the reason."""
-    if not isinstance(event, ToolInputReady):
-        return event
+def _planned(agent: Agent, event: ToolInputReady) -> Event:
+    """Return the event of a complete call, or one with the reason if it cannot run."""
     planned = plan_call(agent, event.tool_call_id, event.tool_name, event.input)
     if not planned.error_text:
         return event
@@ -241,7 +241,11 @@ class WholeCharacters:
                 | ReasoningDelta(text_id, text)
                 | ToolInputDelta(text_id, text)
             ):
-                whole = self._whole(type(event), text_id, text)
+                # Together with the half that waited for it, and without the half that it ends with.
+                whole = self._halves.pop((type(event), text_id), "") + text
+                if FIRST_HALVES[0] <= whole[-1:] <= FIRST_HALVES[1]:
+                    self._halves[type(event), text_id] = whole[-1]
+                    whole = whole[:-1]
                 if whole or not text:
                     yield replace(event, text=whole)
                 return
@@ -257,11 +261,3 @@ class WholeCharacters:
                 if half := self._halves.pop((ToolInputDelta, call_id), ""):
                     yield ToolInputDelta(call_id, half)
         yield event
-
-    def _whole(self, kind: type[Event], text_id: str, text: str) -> str:
-        """Return a piece together with the half that waited for it, and without the half that it ends with."""
-        text = self._halves.pop((kind, text_id), "") + text
-        if FIRST_HALVES[0] <= text[-1:] <= FIRST_HALVES[1]:
-            self._halves[kind, text_id] = text[-1]
-            return text[:-1]
-        return text

@@ -6,12 +6,11 @@ Everything is stored through `commit`, one commit after the other, each with all
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -163,7 +162,7 @@ class Ledger:
             await streams.send_to_others(
                 self.claim.turn_id, sending, stored=self._stored
             )
-            with contextlib.suppress(TimeoutError):
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._rests.wait(), SEND_EVERY)
 
     def _flush_later(self) -> None:
@@ -258,23 +257,21 @@ class _Leases:
 _leases: dict[asyncio.AbstractEventLoop, _Leases] = {}
 
 
-def keep(ledger: Ledger, stop: asyncio.Event) -> None:
-    """Renew the lease of a run from now on; set `stop` if it is lost, or if the turn was stopped elsewhere."""
+@contextmanager
+def renewed(ledger: Ledger, stop: asyncio.Event) -> Iterator[None]:
+    """Renew the lease of a run within the block; set `stop` if it is lost, or if the turn was stopped elsewhere."""
     loop = asyncio.get_running_loop()
     leases = _leases.setdefault(loop, _Leases())
     leases.runs[ledger] = stop
     if leases.timer is None:
         _renew_later(loop, leases)
-
-
-def drop(ledger: Ledger) -> None:
-    """Stop renewing it."""
-    loop = asyncio.get_running_loop()
-    leases = _leases[loop]
-    del leases.runs[ledger]
-    if not leases.runs and leases.timer is not None:
-        leases.timer.cancel()
-        del _leases[loop]
+    try:
+        yield
+    finally:
+        del leases.runs[ledger]
+        if not leases.runs and leases.timer is not None:
+            leases.timer.cancel()
+            del _leases[loop]
 
 
 def _renew_later(loop: asyncio.AbstractEventLoop, leases: _Leases) -> None:

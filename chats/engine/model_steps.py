@@ -130,7 +130,6 @@ class ModelSteps:
         index = len(progress.steps)
         self._ledger.step = index
         self._step_open = True
-        self._forget()
         if index >= agent.max_steps:
             self._ledger.record(events.StepStarted(index))
             return await self._commit(
@@ -188,13 +187,10 @@ class ModelSteps:
             self._ledger.record(events.AnswerRemarked(remark))
         new = actions.NewStep(index, finished, planned, provider)
         written = await self._ledger.commit(self._storing(agent, new))
-        self._forget()
-        return written
-
-    def _forget(self) -> None:
         self._texts = {}
         self._calls = []
         self._metered = None
+        return written
 
     def _storing(self, agent: Agent, new: actions.NewStep) -> Commit:
         """Return the commit of a step, together with the pause or the end if that follows directly."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from django.conf import settings
@@ -58,25 +59,22 @@ async def go_on(begun: Begun, stop: asyncio.Event) -> None:
     if turn.stopped:
         stop.set()
     run = Run(claim, turn, Ledger(claim, last_seq), stop, started)
-    ledger.keep(run.ledger, stop)
-    try:
-        await run.drive()
-    except LeaseLost as lost:
-        logger.info("The turn belongs to another runner: %s", lost)
-    except pool.AWAY as error:
-        # Whether the last commit succeeded is unknown here. The next runner reads it from the rows, as after a crash.
-        logger.warning(
-            "Turn %s is handed over: the database went away (%s)", turn.pk, error
-        )
-        await pool.retry(actions.release_turn, run.ledger.claim, run.ledger.begun)
-    except asyncio.CancelledError:
-        await asyncio.shield(
-            pool.run(actions.release_turn, run.ledger.claim, run.ledger.begun)
-        )
-        raise
-    finally:
-        ledger.drop(run.ledger)
-        run.ledger.close()
+    with closing(run.ledger), ledger.renewed(run.ledger, stop):
+        try:
+            await run.drive()
+        except LeaseLost as lost:
+            logger.info("The turn belongs to another runner: %s", lost)
+        except pool.AWAY as error:
+            # Whether the last commit succeeded is unknown here. The next runner reads it from the rows, as after a crash.
+            logger.warning(
+                "Turn %s is handed over: the database went away (%s)", turn.pk, error
+            )
+            await pool.retry(actions.release_turn, run.ledger.claim, run.ledger.begun)
+        except asyncio.CancelledError:
+            await asyncio.shield(
+                pool.run(actions.release_turn, run.ledger.claim, run.ledger.begun)
+            )
+            raise
 
 
 async def _begin(turn_id: int) -> Begun | None:

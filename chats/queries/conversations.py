@@ -19,6 +19,8 @@ from chats.states import CallState
 
 #: For the model, follows the text of an unfinished answer.
 CUT_BY_ERROR = "(An error interrupted this answer here.)"
+#: For the model, stands before the result of a call whose input a person has changed.
+EDITED = "(A person changed the input before approving it. It ran with: %s)\n"
 #: For the model, stands in place of a refused turn that had run tools.
 REFUSED_TURN = (
     "(A message that was refused is left out here. These tools were called for it: %s.)"
@@ -97,8 +99,10 @@ def _step_messages(
     if step.stop_reason == BROKEN_OFF:
         blocks.append({"type": "text", "text": CUT_BY_ERROR})
     content = blocks or [{"type": "text", "text": NO_TEXT}]
+    # Where the provider ran code for the answer, if reported.
+    container = step.answered_by.get("container", "")
     answer = ModelMessage(
-        "assistant", content, step.provider, step.model, step.prefix, step.container
+        "assistant", content, step.provider, step.model, step.prefix, container
     )
     results = [_result(call, files or {}) for call in step.calls]
     return [answer, ModelMessage("user", results)] if results else [answer]
@@ -139,17 +143,20 @@ def _result(call: CallView, files: Mapping[uuid.UUID, bytes]) -> JsonDict:
 
 
 def _result_text(call: CallView) -> tuple[str, bool]:
+    note = ""
+    if call.edited_input is not None:
+        note = EDITED % json.dumps(call.edited_input, ensure_ascii=False)
     match call.state:
         case CallState.SUCCEEDED:
             output = call.output
             is_text = isinstance(output, str)
             text = output if is_text else json.dumps(output, ensure_ascii=False)
-            return _note_of_edit(call) + text, False
+            return note + text, False
         case CallState.FAILED if call.declined:
             words = f"The person declined to answer. Their words: {call.error_text}"
             return words, True
         case CallState.FAILED | CallState.CANCELLED:
-            return _note_of_edit(call) + call.error_text, True
+            return note + call.error_text, True
         case CallState.DENIED if call.by_rule:
             words = "The policy denies this call. It was not run; do not try it again."
             return f"{words} {call.reason}", False
@@ -159,10 +166,3 @@ def _result_text(call: CallView) -> tuple[str, bool]:
             return words + why, False
         case _:
             return "This call has no result: it was not finished.", True
-
-
-def _note_of_edit(call: CallView) -> str:
-    if call.edited_input is None:
-        return ""
-    edited = json.dumps(call.edited_input, ensure_ascii=False)
-    return f"(A person changed the input before approving it. It ran with: {edited})\n"

@@ -85,11 +85,6 @@ class StepView:
         return bool(self.blocks) or self.stop_reason not in {BROKEN_OFF, STOPPED_ANSWER}
 
     @property
-    def container(self) -> str:
-        """The container in which the provider ran code for the answer, if reported."""
-        return self.answered_by.get("container", "")
-
-    @property
     def remarks(self) -> list[Remark]:
         """Remarks on the answer besides its text."""
         return remarks_on(self.stop_reason, self.stop_details)

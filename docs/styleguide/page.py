@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET
 from approvals.access.assignees import NOBODY, Holder
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.card_forms import Answering, Review
-from approvals.pages.cards import About, Card, ShownOutcome
+from approvals.pages.cards import About, Card, shown_outcome
 from approvals.pages.insights import charts
 from approvals.pages.key_fields import key_values
 from approvals.pages.lists.inbox_rows import InboxRow, ShownRow
@@ -96,9 +96,7 @@ def card_of(
     shown = shown_request(request)
     outcome = None
     if decision is not None:
-        outcome = ShownOutcome(
-            request=shown, decision=shown_decision(request, decision, grant=None)
-        )
+        outcome = shown_outcome(shown, shown_decision(request, decision))
     return Card(
         request=shown,
         about=About(shown),

@@ -53,24 +53,28 @@ Ruling = Overdue | Replayed | TooLate | PolicyOutcome
 
 def outcome_of(facts: DecisionFacts) -> Ruling:
     """Return the outcome of an answer: refused, too late, a repeat, or determined by the policy."""
+    request = facts.request
+    sent = facts.sent
     refusal = refusal_of_right(facts)
     if refusal is not None:
         return Refused(refusal)
-    if not facts.request.pending:
+    if not request.pending:
         return _after_the_end(facts)
     if facts.overdue:
         return Overdue()
-    refusal = _refusal_of_waiting(facts)
-    if refusal is not None:
-        return Refused(refusal)
-    sent = facts.sent
+    if sent.via not in OWN_PAGES and permissions.only_on_own_pages(request):
+        return Refused(CriticalElsewhere(request))
+    if facts.sign_in is not None:
+        return Refused(facts.sign_in)
+    if facts.about_another_input:
+        return Refused(Changed(request.voted_digest))
     try:
-        answer = checking.check(facts.request, sent.answer, sent.via, facts.known)
+        answer = checking.check(request, sent.answer, sent.via, facts.known)
     except Invalid as invalid:
         return Refused(invalid)
     return on_decide(
         DecisionPolicyFacts(
-            request=facts.request,
+            request=request,
             answer=answer,
             absent=facts.absent,
             case=facts.case,
@@ -99,16 +103,6 @@ def refusal_of_right(facts: DecisionFacts) -> Refusal | None:
     if permissions.asked_through_own_key(standing, request):
         return AskedByOwnKey(request)
     return None
-
-
-def _refusal_of_waiting(facts: DecisionFacts) -> Refusal | None:
-    """Return why a pending request cannot be decided here, now, or on the input that was displayed; None if it can."""
-    request = facts.request
-    if facts.sent.via not in OWN_PAGES and permissions.only_on_own_pages(request):
-        return CriticalElsewhere(request)
-    if facts.sign_in is not None:
-        return facts.sign_in
-    return Changed(request.voted_digest) if facts.about_another_input else None
 
 
 def _after_the_end(facts: DecisionFacts) -> Replayed | TooLate:

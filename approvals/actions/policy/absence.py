@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
+from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing, standing_of
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
@@ -179,7 +180,7 @@ def _problem_of(delegate: User | AnonymousUser, person: User, by: Actor) -> str:
         return _("must be someone other than the person who is away")
     if delegate.pk is not None and delegate.pk == by.pk:
         return _("must be someone other than you")
-    if not permissions.decides_some(standing_of(delegate)):
+    if DECIDE not in standing_of(delegate).rights:
         # Unknown users get the same message, so that no one can find out which accounts exist.
         return _("must be someone who may decide requests")
     return ""

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals import queries
-from approvals.access import permissions
+from approvals.access.rights import DECIDE
 from approvals.access.standing import standing_of
 from approvals.access.usernames import shown_person
 from approvals.actions.policy.absence import Away
@@ -56,7 +56,7 @@ class AbsenceForm(forms.Form):
             )
         choices = [("", str(_("No one")))]
         # Only a person with decision rights needs a delegate, or the names of possible ones.
-        if permissions.decides_some(standing_of(person)):
+        if DECIDE in standing_of(person).rights:
             choices += [
                 (each.get_username(), shown_person(each))
                 for each in delegates(person, by)

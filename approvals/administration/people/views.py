@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals.access import permissions
+from approvals.access.rights import DECIDE
 from approvals.access.standing import standing_of
 from approvals.actions.changes import OF_PEOPLE
 from approvals.administration.changeable import (
@@ -145,7 +146,7 @@ def _shown_person(viewer: User, user: User) -> dict[str, Any]:
         "scopes": scopes_of_person(user),
         "ruled": rules_naming(user),
         "limited": standing.is_limited,
-        "decides": permissions.decides_some(standing),
+        "decides": DECIDE in standing.rights,
         "sees": permissions.sees_more_than_own(standing),
     }
 

@@ -200,7 +200,7 @@ def require_other(
     by: Standing, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> None:
     """Raise NotAllowed if a decider changes the scopes that limit their own decisions."""
-    if by.is_superuser or not by.holds(DECIDE) or not ApproverScope.objects.exists():
+    if by.is_superuser or DECIDE not in by.rights or not ApproverScope.objects.exists():
         return
     if after is None and ApproverScope.objects.count() == 1:
         raise NotAllowed(

@@ -217,7 +217,7 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
         and data.get("verdict") in Verdict.values
         and kind in Kind.values
     ):
-        verdict = verdict_label(kind, str(data["verdict"])).lower()
+        verdict = verdict_label(str(data["verdict"]), kind).lower()
         if data.get("for"):
             return _("Vote for %(name)s: %(verdict)s") % {
                 "name": visible(str(data["for"])),
@@ -261,8 +261,8 @@ def _verdict_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     if entry.verdict not in Verdict.values:
         return ""
     return verdict_label(
-        kind if kind in Kind.values else Kind.APPROVAL,
         entry.verdict,
+        kind if kind in Kind.values else Kind.APPROVAL,
         break_glass=data.get("break_glass"),
     )
 

@@ -271,10 +271,10 @@ class InboxRow:
     def outcome(self) -> str:
         """The decision and its author, in a few words."""
         if self.decision is None:
-            return status_label(self.request.kind, self.request.status)
+            return status_label(self.request.status, self.request.kind)
         label = verdict_label(
-            self.request.kind,
             self.decision.verdict,
+            self.request.kind,
             break_glass=self.decision.break_glass,
         )
         if self.request.repeats is not None:

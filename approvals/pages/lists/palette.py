@@ -31,7 +31,7 @@ def palette(request: SignedIn) -> HttpResponse:
         items = [
             {
                 "label": found_request.title,
-                "hint": status_label(found_request.kind, found_request.status),
+                "hint": status_label(found_request.status, found_request.kind),
                 "icon": "file-text",
                 "url": found_request.get_absolute_url(),
             }

@@ -93,7 +93,7 @@ def workflow_row(workflow: Workflow) -> WorkflowRow:
         list=ENDED if workflow.ended else SUSPENDED,
         steps=[
             WorkflowStep(
-                step.status, f"{step.title}: {status_label(step.kind, step.status)}"
+                step.status, f"{step.title}: {status_label(step.status, step.kind)}"
             )
             for step in steps
         ],

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from approvals.access import absence, permissions
+from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing, standings_of
 from approvals.db.many import any_of
 from approvals.models import Absence, ApprovalRequest, TeamSettings
@@ -44,7 +45,7 @@ def default_delegate_of(person: User) -> User | None:
     ]
     standings = standings_of({each.pk for each in delegates})
     return next(
-        (each for each in delegates if permissions.decides_some(standings[each.pk])),
+        (each for each in delegates if DECIDE in standings[each.pk].rights),
         None,
     )
 

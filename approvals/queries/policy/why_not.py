@@ -8,6 +8,7 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
+from approvals.access.rights import DECIDE
 from approvals.access.scopes import ChangedInput, NamedScope
 from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest
@@ -40,7 +41,7 @@ def why_not(viewer: Standing, request: ApprovalRequest) -> str:
         return _(
             "The two-person rule applies to this tool: someone other than the requester must decide."
         )
-    if not viewer.is_limited or not permissions.decides_some(viewer):
+    if not viewer.is_limited or DECIDE not in viewer.rights:
         return _("You can see this request, but you cannot decide it.")
     reach = viewer.reach
     fitting = (

@@ -80,7 +80,7 @@ def test_a_new_username_must_not_look_like_a_display_name_either():
 
 
 def test_a_name_has_the_username_beside_it_and_two_initials():
-    assert (full_name("Bob Miller", "bob"), full_name("", "bob")) == ("Bob Miller (@bob)", "bob")
+    assert (full_name("bob", "Bob Miller"), full_name("bob", "")) == ("Bob Miller (@bob)", "bob")
     shown = [
         initials(*names) for names in (("Bob Miller", "bob"), ("Bob van der Miller", "b"), ("", "bob"), ("Bob", "x"))
     ]

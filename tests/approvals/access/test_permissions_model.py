@@ -139,7 +139,6 @@ def rights_alone(who: Standing) -> dict[str, bool]:
         "sees_everything": more and not limited,
         "sees_by_scopes": more and limited,
         "sees_more_than_own": more,
-        "decides_some": has[rights.DECIDE],
         "decides_everything": has[rights.DECIDE] and not limited,
         "may_administer": has[rights.ADMINISTER],
         "reads_record": has[rights.VIEW_RECORD] and not limited,

@@ -158,7 +158,7 @@ def test_what_a_program_does_ends_with_its_key_and_the_rights_of_its_user(loss, 
 def check(make: Callable[[], Actor], via: Door, loss: Callable[[Actor], None], deciding_is: str, own_is: str) -> None:
     works, actor = deciding(via), make()
     # The call has begun and has read its facts.
-    assert standing_of(actor).holds(DECIDE)
+    assert DECIDE in standing_of(actor).rights
     loss(actor)
     expected = dict.fromkeys(works, deciding_is) | {"be away": own_is}
     assert {name: outcome(act, actor) for name, act in works.items()} == expected
@@ -206,7 +206,7 @@ def test_a_client_token_that_ends_meanwhile_decides_nothing(seconds, told):
 def test_a_right_that_came_while_the_call_waited_counts():
     alice()
     request, person = pending(), make_person("hal", "view_approvalrequest")
-    assert not standing_of(person).holds(DECIDE)
+    assert DECIDE not in standing_of(person).rights
     person.user_permissions.add(Permission.objects.get(codename="decide_approvalrequest"))
     assert (
         outcome(lambda by: actions.decide(request.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD), person)

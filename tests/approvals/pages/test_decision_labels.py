@@ -27,8 +27,8 @@ from tests.support.people import alice
     ],
 )
 def test_the_label_follows_the_kind(kind, verdict, label):
-    assert (verdict_label(kind, verdict), status_label(kind, OUTCOMES[verdict])) == (label, label)
-    assert verdict_label(Kind.APPROVAL, Verdict.EDIT) == "Approved with changes"
+    assert (verdict_label(verdict, kind), status_label(OUTCOMES[verdict], kind)) == (label, label)
+    assert verdict_label(Verdict.EDIT, Kind.APPROVAL) == "Approved with changes"
 
 
 @pytest.mark.django_db

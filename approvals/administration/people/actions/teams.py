@@ -81,7 +81,7 @@ def require_no_own_teams(
 ) -> None:
     """Raise NotAllowed if the new teams, of `by` or of someone they stand in for, would widen the requests that `by` decides."""
     decides_as = {by.pk, *by.away_for}
-    widens = person.pk in decides_as and not by.is_superuser and by.holds(DECIDE)
+    widens = person.pk in decides_as and not by.is_superuser and DECIDE in by.rights
     if not widens or not set(joined) & _teams_that_count():
         return
     if person.pk != by.pk:

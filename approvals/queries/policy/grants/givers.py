@@ -53,7 +53,7 @@ def powers_of_givers(people: Collection[int] | None = None) -> dict[UUID, float]
 
 def _power(giver: Standing, facts: Facts | None) -> float:
     """Return the largest amount that someone may decide in their own right, for requests with these facts."""
-    if not giver.holds(rights.DECIDE):
+    if rights.DECIDE not in giver.rights:
         return NOTHING
     if giver.reach is None:
         return inf

@@ -66,7 +66,7 @@ def waiting_count(viewer: Standing, limit: int) -> int:
     """
     theirs = Q(assigned_to=viewer.pk) | Q(requested_by=viewer.pk)
     wanted = Q(theirs, kind__in=ASKS)
-    if viewer.scope_sets and viewer.holds(DECIDE):
+    if viewer.scope_sets and DECIDE in viewer.rights:
         wanted |= in_scope(viewer)
     waiting = ApprovalRequest.objects.filter(wanted, status=literal(Status.PENDING))
     return waiting[:limit].count()

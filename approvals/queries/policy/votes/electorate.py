@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import prefetch_related_objects
 
 from approvals.access import absence, permissions
+from approvals.access.rights import DECIDE
 from approvals.access.scopes import ChangedInput
 from approvals.access.standing import Standing, standings_of
 from approvals.db.many import any_of
@@ -236,9 +237,7 @@ def _may_decide(
 
 
 def _may_stand_in(viewer: Standing, request: ApprovalRequest) -> bool:
-    return permissions.decides_some(viewer) and not permissions.is_interested(
-        viewer, request
-    )
+    return DECIDE in viewer.rights and not permissions.is_interested(viewer, request)
 
 
 def _members_of(
