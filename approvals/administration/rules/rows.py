@@ -262,11 +262,11 @@ def _tested(test: str, kind: str, lines: Sequence[str]) -> Data:
             return {"one_of": values}
         case _, [_first, _second, *_rest]:
             raise ValidationError(_("Enter only one value."))
-        case ("contains" | "ends_with"), [text] if "*" in text:
+        case (("contains" | "ends_with"), [text]) if "*" in text:
             raise ValidationError(
                 _("Enter text without a star, or choose “matches the pattern”.")
             )
-        case ("contains" | "ends_with" | "like"), [text]:
+        case (("contains" | "ends_with" | "like"), [text]):
             return {"like": pattern_of(test, text)}
     return {test: values[0]}
 
