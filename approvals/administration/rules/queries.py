@@ -98,12 +98,19 @@ def draft_of(text: str) -> PolicyDraft:
 
 def rows_of(version: PolicyVersion | None) -> list[RuleRow]:
     """Return the rules of a version in words, with warnings; empty without a version."""
-    return [] if version is None else rows_with_warnings(version.document)
+    return (
+        []
+        if version is None
+        else rows_with_warnings(version.document, are_live=version.live)
+    )
 
 
-def rows_with_warnings(stored: Mapping[str, Any]) -> list[RuleRow]:
+def rows_with_warnings(
+    stored: Mapping[str, Any], *, are_live: bool = False
+) -> list[RuleRow]:
     rows = rows_of_document(stored)
-    warnings = warnings_of([row.rule for row in rows], names_of(stored))
+    rules = [row.rule for row in rows]
+    warnings = warnings_of(rules, names_of(stored), are_live=are_live)
     return [
         replace(row, warnings=of_rule)
         for row, of_rule in zip(rows, warnings, strict=True)
@@ -114,7 +121,8 @@ def rows_of_draft(
     stored: Mapping[str, Any], live: PolicyVersion | None
 ) -> list[RuleRow]:
     """Return the rules of a draft in words, with those warnings that the live version does not have."""
-    known = {(row.rule.name, text) for row in rows_of(live) for text in row.warnings}
+    before = [] if live is None else rows_with_warnings(live.document)
+    known = {(row.rule.name, text) for row in before for text in row.warnings}
     return [
         replace(
             row,

@@ -25,9 +25,14 @@ from approvals.text.translation import quoted
 _ONE_VOTE = Terms(stages=(Stage(groups=(VoterGroup(),)),))
 
 
-def warnings_of(rules: Sequence[Rule], names: Names) -> list[list[str]]:
-    """Return the warnings about each of these rules; the number of statements is constant."""
-    known = tool_names(MAX_TOOLS)
+def warnings_of(
+    rules: Sequence[Rule], names: Names, *, are_live: bool
+) -> list[list[str]]:
+    """Return the warnings about each of these rules; the number of statements is constant.
+
+    Live rules may be meant for tools to come, so these are named only in a draft.
+    """
+    known = None if are_live else tool_names(MAX_TOOLS)
     terms = [_terms_of(rule) for rule in rules]
     electorates = electorates_under(terms)
     return [
@@ -56,9 +61,9 @@ def _unreachable(rules: Sequence[Rule], number: int) -> Iterator[str]:
         )
 
 
-def _unused(match: Match, known: Collection[str]) -> Iterator[str]:
+def _unused(match: Match, known: Collection[str] | None) -> Iterator[str]:
     """Yield which of the tools no agent has called. With more tools than are read, it is not known."""
-    if len(known) == MAX_TOOLS:
+    if known is None or len(known) == MAX_TOOLS:
         return
     folded = [fold(name) for name in known]
     unused = [

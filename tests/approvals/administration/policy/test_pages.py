@@ -182,7 +182,8 @@ def test_the_rule_is_shown_in_words_with_what_it_would_have_done(client):
 
 
 @pytest.mark.parametrize(
-    ("position", "order"), [("0", "new, a, b"), ("1", "a, new, b"), ("2", "a, b, new"), ("", "a, b, new"), ("99", "a, b, new")]
+    ("position", "order"),
+    [("0", "new, a, b"), ("1", "a, new, b"), ("2", "a, b, new"), ("", "a, b, new"), ("99", "a, b, new")],
 )
 def test_a_new_rule_is_put_at_the_chosen_position(client, position, order):
     rules = [{"name": name, "then": "ask", "match": {"tools": [name]}} for name in "ab"]
