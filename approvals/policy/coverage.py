@@ -73,9 +73,12 @@ def _implies(narrow: Test, wide: Test) -> bool:
     if ends is not None and other_ends is not None:
         return other_ends[0] <= ends[0] and ends[1] <= other_ends[1]
     match narrow, wide:
+        case Typed(kind=kind), Typed(kind=other, test=None):
+            return kind == other
         case Typed(kind=kind, test=inner), Typed(kind=other, test=test):
-            same = kind == other and (test is None or inner is not None)
-            return same and (test is None or _implies(inner, test))
+            if inner is None or test is None or kind != other:
+                return False
+            return _implies(inner, test)
         case OneOf(values=values), _:
             return all(map(wide.fits, values))
         case StartsWith(text=text), StartsWith(text=beginning):
