@@ -113,13 +113,7 @@ def build(
     rules = rules_in(draft)
     if draft.document is None or rules is None:
         return draft
-    named = detail if action in {"edit", "store"} else request.POST.get("place", "")
-    place = place_in(named)
-    if place is None or place >= len(rules):
-        place_of = place_of_new(request.POST, len(rules))
-        edited = Draft(draft, rules, place_of, is_new=True)
-    else:
-        edited = Draft(draft, rules, place, is_new=False)
+    edited = _edited(request, draft, rules, step)
     data: Any = request.POST
     templates = starters() if action == "new" or edited.before is None else []
     match action:
@@ -165,6 +159,19 @@ def build(
         context,
         status=REFUSED if refused else 200,
     )
+
+
+def _edited(
+    request: SignedIn, draft: PolicyDraft, rules: list[Any], step: tuple[str, str]
+) -> Draft:
+    """Return the draft with the rule that a step is about: one of its rules, or a new one."""
+    action, detail = step
+    named = detail if action in {"edit", "store"} else request.POST.get("place", "")
+    place = place_in(named)
+    if place is None or place >= len(rules):
+        position = place_of_new(request.POST, len(rules))
+        return Draft(draft, rules, position, is_new=True)
+    return Draft(draft, rules, place, is_new=False)
 
 
 def _with_rows(data: QueryDict, action: str, detail: str) -> QueryDict:

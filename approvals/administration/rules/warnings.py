@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.administration.rules.coverage import covering
 from approvals.policy.asks import PLAIN, Asking
-from approvals.policy.coverage import covering
 from approvals.policy.globs import Glob
 from approvals.policy.match import Match
 from approvals.policy.rules import Rule, Then

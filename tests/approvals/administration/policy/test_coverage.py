@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.policy.coverage import covering
+from approvals.administration.rules.coverage import covering
 from approvals.policy.policies import policy_of, stored_form
 from tests.approvals.policy.writing import DIRECTORY
 
