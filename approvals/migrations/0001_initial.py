@@ -1468,6 +1468,21 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="SavedDraft",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("based_on", models.PositiveIntegerField(null=True)),
+                ("text", models.TextField()),
+                ("saved_at", models.DateTimeField()),
+                (
+                    "person",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="FollowUp",
             fields=[
                 (

@@ -12,7 +12,7 @@ from approvals.models.outbox import OutboxEvent
 from approvals.models.people import Invitation, PendingChange, PersonSession, Role
 from approvals.models.policy.absence import Absence, FollowUp, TeamSettings
 from approvals.models.policy.grants import AskAlways, Grant
-from approvals.models.policy.rules import PolicyVersion
+from approvals.models.policy.rules import PolicyVersion, SavedDraft
 from approvals.models.policy.scopes import (
     ApproverScope,
     ScopeSet,
@@ -62,6 +62,7 @@ __all__ = [
     "ResumeState",
     "Resumption",
     "Role",
+    "SavedDraft",
     "SavedView",
     "ScopeSet",
     "ScopeSetMember",

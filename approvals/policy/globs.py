@@ -38,3 +38,20 @@ class Glob:
                 return False
             place = index + len(part)
         return True
+
+
+def plain_test(pattern: str) -> tuple[str, str]:
+    """Return the test that a pattern stands for, as people call it, with its text: `contains`, `ends_with` or `like`."""
+    star, *texts = pattern.split("*")
+    match texts:
+        case [text] if text and not star:
+            return "ends_with", text
+        case [text, ""] if text and not star:
+            return "contains", text
+    return "like", pattern
+
+
+def pattern_of(test: str, text: str) -> str:
+    """Return the pattern for a test with its text, as in `plain_test`."""
+    patterns = {"contains": f"*{text}*", "ends_with": f"*{text}"}
+    return patterns.get(test, text)

@@ -119,6 +119,20 @@ class Match:
             answer = None
         return answer
 
+    def covers_lists(self, other: Match) -> bool:
+        """Return whether every request that matches the lists of `other` matches these lists, apart from the kinds."""
+        for name, items in self._named.items():
+            narrow = vars(other)[name]
+            if name == "kinds":
+                continue
+            # A star is matched only by a star, so a pattern that matches another one matches all of its names.
+            if not narrow or not all(
+                _fits_one(items, fold(item)) if name in NAMES else item in items
+                for item in narrow
+            ):
+                return False
+        return True
+
     def reasons(self, facts: Facts) -> list[MatchReason]:
         """Return the result of each part of the match; the request matches if all of them do, or there are none."""
         lists = [

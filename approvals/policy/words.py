@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.db.json_pointer import pointer_parts
 from approvals.policy.asks import Asking, AtDeadline
+from approvals.policy.globs import plain_test
 from approvals.policy.grants import length
 from approvals.policy.input_conditions import (
     Between,
@@ -54,7 +55,7 @@ CHANNELS = {
 TYPES = {
     ValueType.ADDRESS: gettext_lazy("one email address"),
     ValueType.ADDRESSES: gettext_lazy("a list of email addresses"),
-    ValueType.AMOUNT: gettext_lazy("a number of at least 0"),
+    ValueType.AMOUNT: gettext_lazy("a number that is not negative"),
     ValueType.PATH: gettext_lazy("one path"),
     ValueType.HOST: gettext_lazy("a host"),
     ValueType.LINE: gettext_lazy("one line of text"),
@@ -95,7 +96,7 @@ def requests_in_words(match: Match, names: Names) -> str:
         _part(
             [condition_in_words(each) for each in match.conditions],
             _("whose %(names)s"),
-            _all_of,
+            joined_by_and,
         ),
     ]
     return " ".join(filter(None, parts))
@@ -162,8 +163,8 @@ def otherwise_in_words(policy: Policy) -> list[str]:
 
 
 def _what(match: Match) -> str:
-    kinds = _all_of([str(_KINDS[Kind(kind)]) for kind in match.kinds])
-    tools = _any_of([visible(tool) for tool in match.tools])
+    kinds = joined_by_and([str(_KINDS[Kind(kind)]) for kind in match.kinds])
+    tools = joined_by_or([visible(tool) for tool in match.tools])
     if not tools:
         return kinds or (_("requests") if _is_narrow(match) else _("all requests"))
     if not kinds:
@@ -179,7 +180,7 @@ def _part(
     items: Sequence[str], text: str, join: Callable[[Sequence[str]], str] | None = None
 ) -> str:
     return (
-        text % {"names": (join or _any_of)([visible(item) for item in items])}
+        text % {"names": (join or joined_by_or)([visible(item) for item in items])}
         if items
         else ""
     )
@@ -190,7 +191,7 @@ def _tested(test: Any) -> tuple[str, dict[str, str]]:
     match test:
         case OneOf(values=values):
             return _("%(name)s is %(value)s"), {
-                "value": _any_of(_first([_value(value) for value in values]))
+                "value": joined_by_or(_first([_value(value) for value in values]))
             }
         case Between(at_least=None, at_most=most):
             return _("%(name)s is at most %(value)s"), {"value": _value(most)}
@@ -204,17 +205,28 @@ def _tested(test: Any) -> tuple[str, dict[str, str]]:
         case StartsWith(text=text):
             return _("%(name)s starts with %(value)s"), {"value": _value(text)}
         case Like(glob=glob):
-            return _("%(name)s is like %(value)s"), {"value": _value(glob.text)}
+            test, text = plain_test(glob.text)
+            return str(_LIKE[test]), {"value": _value(text)}
         case Typed(kind=kind, test=None):
             return _("%(name)s is %(type)s"), {"type": str(TYPES[kind])}
+        case Typed(kind=ValueType.AMOUNT, test=inner):
+            # The comparison with a number says it already.
+            return _tested(inner)
         case Typed(kind=kind, test=inner):
             text, compared = _tested(inner)
             return f"{text} (%(type)s)", compared | {"type": str(TYPES[kind])}
         case Members(names=names):
             return _("%(name)s has no members but %(value)s"), {
-                "value": _all_of(_first([_value(name) for name in names]))
+                "value": joined_by_and(_first([_value(name) for name in names]))
             }
     raise TypeError(test)
+
+
+_LIKE = {
+    "contains": gettext_lazy("%(name)s contains %(value)s"),
+    "ends_with": gettext_lazy("%(name)s ends with %(value)s"),
+    "like": gettext_lazy("%(name)s matches the pattern %(value)s"),
+}
 
 
 def _value(value: Any) -> str:
@@ -242,11 +254,11 @@ def _first(items: Sequence[str]) -> Sequence[str]:
     ]
 
 
-def _any_of(items: Sequence[str]) -> str:
+def joined_by_or(items: Sequence[str]) -> str:
     return _joined(items, _("%(first)s or %(last)s"))
 
 
-def _all_of(items: Sequence[str]) -> str:
+def joined_by_and(items: Sequence[str]) -> str:
     return _joined(items, _("%(first)s and %(last)s"))
 
 
@@ -285,14 +297,14 @@ def _times(asking: Asking, names: Names) -> Iterator[str]:
     terms = asking.terms
     if asking.deadline is not None:
         ends = str(_DEADLINES[asking.deadline.then])
-        yield ends % {"length": _time(asking.deadline.after)}
+        yield ends % {"length": time_in_words(asking.deadline.after)}
     if terms.reminders:
-        times = _all_of([_time(seconds) for seconds in terms.reminders])
+        times = joined_by_and([time_in_words(seconds) for seconds in terms.reminders])
         yield _("Reminds people who may decide after %(times)s.") % {"times": times}
     for step in terms.escalation:
         called = {
-            "length": _time(step.after),
-            "names": visible(_all_of(names.of(step))),
+            "length": time_in_words(step.after),
+            "names": visible(joined_by_and(names.of(step))),
         }
         yield _("After %(length)s, also notifies %(names)s.") % called
     if terms.working_hours and (terms.reminders or terms.escalation):
@@ -306,11 +318,11 @@ def _showing(asking: Asking) -> Iterator[str]:
         priority = {"priority": Priority(asking.priority).label}
         yield _("Raises the priority to %(priority)s, if it is lower.") % priority
     if channels:
-        named = _all_of([str(CHANNELS[channel]) for channel in channels])
+        named = joined_by_and([str(CHANNELS[channel]) for channel in channels])
         yield _("Notifies people only by %(channels)s.") % {"channels": named}
     if asking.key_fields:
         paths = [".".join(pointer_parts(pointer)) for pointer in asking.key_fields]
-        yield _("Shows %(fields)s first.") % {"fields": visible(_all_of(paths))}
+        yield _("Shows %(fields)s first.") % {"fields": visible(joined_by_and(paths))}
 
 
 _DEADLINES = {
@@ -322,7 +334,7 @@ _DEADLINES = {
 }
 
 
-def _time(seconds: int) -> str:
+def time_in_words(seconds: int) -> str:
     return translated(length(timedelta(seconds=seconds)))
 
 
@@ -355,5 +367,5 @@ def _group(group: VoterGroup, names: Names) -> str:
         return named[0]
     return ngettext("one of %(names)s", "%(number)s of %(names)s", votes) % {
         "number": votes,
-        "names": _any_of(named),
+        "names": joined_by_or(named),
     }

@@ -9,13 +9,14 @@ from typing import Any
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from approvals.administration.forms import REFUSED
 from approvals.administration.rules.forms import PREFIX, PolicyRuleForm, data_of
 from approvals.administration.rules.queries import (
     PolicyDraft,
     draft_of,
-    rows_of_document,
+    rows_with_warnings,
 )
 from approvals.administration.rules.rows import indexes
 from approvals.administration.rules.starters import starters
@@ -26,6 +27,8 @@ from approvals.asking.secrets import masked_input
 from approvals.http import SignedIn
 from approvals.policy.policy_text import write_text
 from approvals.policy.rules import MAX_NAME, MAX_RULES, Then
+from approvals.policy.words import requests_in_words
+from approvals.queries.policy.rules.policy_versions import names_of
 from approvals.queries.policy.rules.replay import replay
 from approvals.text.names import fold
 
@@ -33,6 +36,8 @@ from approvals.text.names import fold
 TRIED = 1_000
 CASES = 5
 DAYS = 30
+#: Stands for the name of a rule that has none yet.
+UNNAMED = "…"
 #: A rule of another shape raises one of these.
 SHAPES = (AttributeError, KeyError, TypeError, ValueError)
 STEPS = ("new", "edit", "more", "less", "say", "store")
@@ -40,15 +45,16 @@ STEPS = ("new", "edit", "more", "less", "say", "store")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft as the form of a rule changes it: its rules, and the place of this one (a new one comes last)."""
+    """A draft as the form of a rule changes it: its rules, the place of this one, and whether it is added there."""
 
     draft: PolicyDraft
     rules: list[Any]
     place: int
+    is_new: bool
 
     @property
     def before(self) -> Mapping[str, Any] | None:
-        return self.rules[self.place] if self.place < len(self.rules) else None
+        return None if self.is_new else self.rules[self.place]
 
     def with_rule_of(self, form: PolicyRuleForm) -> PolicyDraft | None:
         """Return the draft with the rule of a form; None, with the faults in the form, if they do not go together."""
@@ -62,7 +68,8 @@ class Draft:
             return None
         if json.dumps(rule) == json.dumps(self.before):
             return self.draft
-        rules = [*self.rules[: self.place], rule, *self.rules[self.place + 1 :]]
+        rest = self.place if self.is_new else self.place + 1
+        rules = [*self.rules[: self.place], rule, *self.rules[rest:]]
         changed = draft_of(write_text({**self.draft.document, "rules": rules}))
         known = {fault.path for fault in self.draft.faults}
         faults = {
@@ -81,6 +88,17 @@ def rules_in(draft: PolicyDraft) -> list[Any] | None:
     return rules if is_list and all(isinstance(rule, dict) for rule in rules) else None
 
 
+def place_in(text: str) -> int | None:
+    """Return the place of a rule in the detail of a step or in a field; None for anything else."""
+    return int(text) if text.isdecimal() and len(text) < 4 else None
+
+
+def place_of_new(data: Mapping[str, Any], last: int) -> int:
+    """Return the chosen place of a new rule, which is otherwise the last."""
+    place = place_in(str(data.get("position", "")))
+    return last if place is None else min(place, last)
+
+
 def build(
     request: SignedIn,
     draft: PolicyDraft,
@@ -95,9 +113,7 @@ def build(
     rules = rules_in(draft)
     if draft.document is None or rules is None:
         return draft
-    named = detail if action in {"edit", "store"} else request.POST.get("place", "")
-    place = int(named) if named.isdecimal() and len(named) < 4 else len(rules)
-    edited = Draft(draft, rules, min(place, len(rules)))
+    edited = _edited(request, draft, rules, step)
     data: Any = request.POST
     templates = starters() if action == "new" or edited.before is None else []
     match action:
@@ -128,19 +144,34 @@ def build(
         "here": "policy",
         "draft": draft,
         "form": form,
-        "place": "" if edited.before is None else edited.place,
+        "place": "" if edited.is_new else edited.place,
+        "position": edited.place,
+        "rules": rules if edited.is_new and not draft.faults else (),
         **carried,
         "starters": templates if edited.before is None else (),
         "fields": _known_fields(request, data),
         "live": _live(request, edited, data),
     }
-    refused = action == "store" or draft.faults
+    refused = request.method == "POST" and (action == "store" or draft.faults)
     return render(
         request,
         "approvals/administration/rules/rule.html",
         context,
         status=REFUSED if refused else 200,
     )
+
+
+def _edited(
+    request: SignedIn, draft: PolicyDraft, rules: list[Any], step: tuple[str, str]
+) -> Draft:
+    """Return the draft with the rule that a step is about: one of its rules, or a new one."""
+    action, detail = step
+    named = detail if action in {"edit", "store"} else request.POST.get("place", "")
+    place = place_in(named)
+    if place is None or place >= len(rules):
+        position = place_of_new(request.POST, len(rules))
+        return Draft(draft, rules, position, is_new=True)
+    return Draft(draft, rules, place, is_new=False)
 
 
 def _with_rows(data: QueryDict, action: str, detail: str) -> QueryDict:
@@ -173,18 +204,27 @@ def _live(request: SignedIn, edited: Draft, data: Any) -> dict[str, Any]:
     """Return the rule in words and what it would have done, or what is wrong with it."""
     named = data.copy()
     if not named.get(f"{PREFIX}-name"):
-        named[f"{PREFIX}-name"] = "…"
+        named[f"{PREFIX}-name"] = UNNAMED
     form = PolicyRuleForm(named)
     candidate = edited.with_rule_of(form)
     if candidate is None or candidate.stored is None or candidate.policy is None:
         return {"wrong": form.first_error}
-    [row] = rows_of_document({"rules": [candidate.stored["rules"][edited.place]]})
-    figure = f"{edited.place}:{row.rule.then}"
+    row = rows_with_warnings(candidate.stored)[edited.place]
     done = replay(
-        candidate.policy, request.standing, days=DAYS, most=TRIED, figure=figure
+        candidate.policy,
+        request.standing,
+        days=DAYS,
+        most=TRIED,
+        figure=f"{edited.place}:{row.rule.then}",
     )
     return {
         "row": row,
+        "unnamed": UNNAMED,
+        "title": _("Rule %(number)s: %(requests)s")
+        % {
+            "number": edited.place + 1,
+            "requests": requests_in_words(row.rule.match, names_of(candidate.stored)),
+        },
         "done": done,
         "count": done.rules[row.rule.name],
         "cases": done.listed[:CASES],

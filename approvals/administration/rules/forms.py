@@ -52,7 +52,7 @@ THEN = {
 REASONS = {MessageRule.REJECTION: _("At a rejection"), MessageRule.ALWAYS: _("Always")}
 AT_DEADLINE = {
     AtDeadline.REJECT: _("Reject it"),
-    AtDeadline.DEFAULT: _("Use the default response, if there is one"),
+    AtDeadline.DEFAULT: _("Use the default response"),
     AtDeadline.HALT: _("Stop the run"),
 }
 #: Members of `match` with a field of names, one per line, and with check boxes.
@@ -132,8 +132,15 @@ class PolicyRuleForm(DataForm):
         super().__init__(data, checked=checked, prefix=PREFIX)
         self.rows: dict[str, list[Row]] = {
             kind: [
-                row(data, checked=checked, prefix=f"{PREFIX}-{kind}-{number}")
-                for number in indexes(data, kind) or ([] if checked else [0])
+                row(
+                    data,
+                    checked=checked,
+                    prefix=f"{PREFIX}-{kind}-{index}",
+                    number=number,
+                )
+                for number, index in enumerate(
+                    indexes(data, kind) or ([] if checked else [0]), 1
+                )
             ]
             for kind, row in ROWS.items()
         }

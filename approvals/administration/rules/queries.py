@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models import PolicyVersion
+from approvals.administration.rules.warnings import warnings_of
+from approvals.models import PolicyVersion, SavedDraft
 from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
 from approvals.policy.policy_text import line_of, place_of, read_text
 from approvals.policy.rules import NO_POLICY, Policy, Rule
@@ -33,11 +35,12 @@ WORRIES = {
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """A rule in words: its effect and its way of asking."""
+    """A rule in words: its effect and its way of asking, with warnings about it."""
 
     rule: Rule
     words: str
     asking: Sequence[str]
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,10 @@ class PolicyDraft:
         return None if self.stored is None else policy_of(self.stored)
 
 
+def saved_draft_of(person: User) -> SavedDraft | None:
+    return SavedDraft.objects.filter(person=person).first()
+
+
 def draft_of(text: str) -> PolicyDraft:
     """Return the draft in an untrusted text."""
     document = None
@@ -90,8 +97,41 @@ def draft_of(text: str) -> PolicyDraft:
 
 
 def rows_of(version: PolicyVersion | None) -> list[RuleRow]:
-    """Return the rules of a version in words; empty without a version."""
-    return [] if version is None else rows_of_document(version.document)
+    """Return the rules of a version in words, with warnings; empty without a version."""
+    return (
+        []
+        if version is None
+        else rows_with_warnings(version.document, are_live=version.live)
+    )
+
+
+def rows_with_warnings(
+    stored: Mapping[str, Any], *, are_live: bool = False
+) -> list[RuleRow]:
+    rows = rows_of_document(stored)
+    rules = [row.rule for row in rows]
+    warnings = warnings_of(rules, names_of(stored), are_live=are_live)
+    return [
+        replace(row, warnings=of_rule)
+        for row, of_rule in zip(rows, warnings, strict=True)
+    ]
+
+
+def rows_of_draft(
+    stored: Mapping[str, Any], live: PolicyVersion | None
+) -> list[RuleRow]:
+    """Return the rules of a draft in words, with those warnings that the live version does not have."""
+    before = [] if live is None else rows_with_warnings(live.document)
+    known = {(row.rule.name, text) for row in before for text in row.warnings}
+    return [
+        replace(
+            row,
+            warnings=[
+                text for text in row.warnings if (row.rule.name, text) not in known
+            ],
+        )
+        for row in rows_with_warnings(stored)
+    ]
 
 
 def rows_of_document(stored: Mapping[str, Any]) -> list[RuleRow]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -27,6 +28,7 @@ from approvals.administration.rules.texts import (
 )
 from approvals.forms.number_fields import WholeNumberField
 from approvals.models.people import RoleName
+from approvals.policy.globs import pattern_of, plain_test
 from approvals.policy.value_types import ValueType
 from approvals.policy.words import TYPES
 from approvals.text.text import visible
@@ -40,39 +42,52 @@ UNITS = {
     1: gettext_lazy("seconds"),
 }
 _TESTS = {
-    "at_most": gettext_lazy("is at most"),
-    "at_least": gettext_lazy("is at least"),
-    "between": gettext_lazy("is between"),
-    "is": gettext_lazy("is one of"),
-    "like": gettext_lazy("is like"),
+    "at_most": gettext_lazy("at most"),
+    "at_least": gettext_lazy("at least"),
+    "between": gettext_lazy("between"),
+    "is": gettext_lazy("is"),
+    "one_of": gettext_lazy("is one of"),
+    "contains": gettext_lazy("contains"),
     "starts_with": gettext_lazy("starts with"),
-    "any": gettext_lazy("is any"),
+    "ends_with": gettext_lazy("ends with"),
+    "like": gettext_lazy("matches the pattern"),
 }
 _RANGES = ("at_most", "at_least", "between")
-_WRITTEN = ("is", "like", "starts_with")
-#: The tests of each type of value; without a type, any value can be compared.
-_TESTS_OF: Mapping[str, Sequence[str]] = {
-    ValueType.AMOUNT: (*_RANGES, "is", "any"),
-    ValueType.ADDRESS: ("like", "is", "any"),
-    ValueType.ADDRESSES: ("like", "is", "any"),
-    ValueType.LINE: (*_WRITTEN, "any"),
-    ValueType.TEXT: (*_WRITTEN, "any"),
-    ValueType.PATH: ("starts_with", "is", "like", "any"),
-    ValueType.HOST: ("is", "like", "any"),
-    "": (*_RANGES, *_WRITTEN),
-}
+_SAME = ("is", "one_of")
+_PATTERNS = ("contains", "ends_with", "like")
+_WRITTEN = ("starts_with", *_PATTERNS)
 MEMBERS = "members"
+#: The tests of each type of value, with its name in the list; without a type, any value can be compared.
+_TESTS_OF: Mapping[str, tuple[Any, Sequence[str]]] = {
+    ValueType.AMOUNT: (gettext_lazy("number"), (*_RANGES, *_SAME)),
+    ValueType.ADDRESS: (gettext_lazy("email address"), (*_SAME, "ends_with", "like")),
+    ValueType.ADDRESSES: (
+        gettext_lazy("email addresses"),
+        (*_SAME, "ends_with", "like"),
+    ),
+    ValueType.LINE: (gettext_lazy("line of text"), (*_SAME, *_WRITTEN)),
+    ValueType.TEXT: (gettext_lazy("text"), (*_SAME, *_WRITTEN)),
+    ValueType.PATH: (gettext_lazy("path"), (*_SAME, *_WRITTEN)),
+    ValueType.HOST: (gettext_lazy("host"), (*_SAME, "ends_with", "like")),
+    "": (gettext_lazy("any value"), (*_RANGES, *_SAME, *_WRITTEN)),
+}
 
 
 def _tests() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the tests as `type.test` with their names, grouped by type."""
+    """Return the tests as `type.test` with their names, grouped by type. Those of numbers come first and do not name it."""
     groups = []
-    for kind, names in _TESTS_OF.items():
-        label = str(TYPES[ValueType(kind)] if kind else _("a value of any type"))
-        tests = [(f"{kind}.{name}", f"{_TESTS[name]} ({label})") for name in names]
-        groups.append((label, tests))
+    for kind, (label, names) in _TESTS_OF.items():
+        named = "{test}" if kind == ValueType.AMOUNT else "{test} ({label})"
+        tests = [
+            (f"{kind}.{name}", named.format(test=_TESTS[name], label=label))
+            for name in names
+        ]
+        if kind:
+            typed = {"type": TYPES[ValueType(kind)]}
+            tests.append((f"{kind}.any", _("is %(type)s") % typed))
+        groups.append((capfirst(str(label)), tests))
     members = (f".{MEMBERS}", _("has no members but"))
-    return [*groups, (_("an object"), [members])]
+    return [*groups, (_("Object"), [members])]
 
 
 class CheckboxSelectMultiple(forms.CheckboxSelectMultiple):
@@ -119,6 +134,16 @@ class Row(DataForm):
 
     use_required_attribute = False
     filled: Sequence[str] = ()
+    #: The name of the row with its `number`, and that of the button that removes it.
+    heading_text: Any = ""
+    removal_text: Any = ""
+
+    def __init__(
+        self, data: Mapping[str, Any], *, checked: bool, prefix: str, number: int
+    ) -> None:
+        super().__init__(data, checked=checked, prefix=prefix)
+        self.heading = self.heading_text % {"number": number}
+        self.removal = self.removal_text % {"number": number}
 
     @property
     def is_filled(self) -> bool:
@@ -129,6 +154,8 @@ class Row(DataForm):
 
 class ToolRow(Row):
     filled = ("name",)
+    heading_text = gettext_lazy("Tool %(number)s")
+    removal_text = gettext_lazy("Remove tool %(number)s")
     name = TextField(label=gettext_lazy("Tool"), widget=combobox("tools"))
 
     def clean_name(self) -> str:
@@ -143,6 +170,8 @@ class ValueRow(Row):
     """A condition on a value of the input."""
 
     filled = ("value", "pointer")
+    heading_text = gettext_lazy("Value %(number)s")
+    removal_text = gettext_lazy("Remove value %(number)s")
     pointer = TextField(
         label=gettext_lazy("Field"),
         widget=forms.TextInput(
@@ -187,8 +216,11 @@ class ValueRow(Row):
                 test = "is"
                 values = [condition["equals"]]
             case ["one_of"]:
-                test = "is"
+                test = "one_of"
                 values = condition["one_of"]
+            case ["like"]:
+                test, pattern = plain_test(condition["like"])
+                values = [pattern]
             case [test]:
                 values = condition[test] if test == MEMBERS else [condition[test]]
             case _:
@@ -204,7 +236,7 @@ class ValueRow(Row):
 def _is_text(test: str, kind: str) -> bool:
     """Return whether a test compares with texts, so that 50 is one too."""
     is_untyped = kind in {"", ValueType.AMOUNT}
-    return not is_untyped or test in {"like", "starts_with", MEMBERS}
+    return not is_untyped or test in {*_WRITTEN, MEMBERS}
 
 
 def _tested(test: str, kind: str, lines: Sequence[str]) -> Data:
@@ -222,15 +254,21 @@ def _tested(test: str, kind: str, lines: Sequence[str]) -> Data:
             raise ValidationError(
                 _("Enter two numbers, one per line, the smaller one first.")
             )
-        case ("members", _):
-            return {MEMBERS: values}
-        case (("at_least" | "at_most" | "like" | "starts_with"), [value]):
-            return {test: value}
-        case (("at_least" | "at_most" | "like" | "starts_with"), _):
-            raise ValidationError(_("Enter only one value."))
-        case _, [value]:
+        case "members" | "one_of", _:
+            return {test: values}
+        case "is", [value]:
             return {"equals": value}
-    return {"one_of": values}
+        case "is", _:
+            return {"one_of": values}
+        case _, [_first, _second, *_rest]:
+            raise ValidationError(_("Enter only one value."))
+        case (("contains" | "ends_with"), [text]) if "*" in text:
+            raise ValidationError(
+                _("Enter text without a star, or choose “matches the pattern”.")
+            )
+        case (("contains" | "ends_with" | "like"), [text]):
+            return {"like": pattern_of(test, text)}
+    return {test: values[0]}
 
 
 class PeopleRow(Row):
@@ -271,6 +309,8 @@ class SeatRow(PeopleRow):
     """A group of voters, joined to the one before it."""
 
     filled = ("people", "votes", "groups")
+    heading_text = gettext_lazy("Group %(number)s")
+    removal_text = gettext_lazy("Remove group %(number)s")
     join = forms.ChoiceField(
         label=gettext_lazy("Joined by"),
         required=False,
@@ -312,6 +352,8 @@ class FollowUpRow(PeopleRow):
     """A reminder or, with names, a step of escalation."""
 
     filled = ("people", "after", "groups")
+    heading_text = gettext_lazy("Reminder %(number)s")
+    removal_text = gettext_lazy("Remove reminder %(number)s")
     after = WholeNumberField(label=gettext_lazy("After"), required=False, min_value=1)
     unit = unit_field()
     field_order = ("after", "unit", "people", "groups")

@@ -17,7 +17,16 @@ from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.forms import REFUSED
 from approvals.administration.guards import administrators_only
-from approvals.administration.rules.builder import STEPS, build, rules_in
+from approvals.administration.rules.actions import discard_draft
+from approvals.administration.rules.builder import STEPS, build
+from approvals.administration.rules.drafts import (
+    begun,
+    focus_after,
+    keep,
+    moved,
+    text_of,
+    version_in,
+)
 from approvals.administration.rules.queries import (
     WORRIES,
     PolicyDraft,
@@ -26,16 +35,18 @@ from approvals.administration.rules.queries import (
     otherwise_of,
     rows_of,
     rows_of_document,
+    rows_of_draft,
+    saved_draft_of,
 )
 from approvals.db.canonical_json import digest
-from approvals.exceptions import Invalid, Refusal
+from approvals.exceptions import Refusal
 from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import PolicyVersion
 from approvals.models.policy.rules import VersionState
 from approvals.policy.loosening import policy_loosens
-from approvals.policy.policies import MAX_BYTES
+from approvals.policy.policies import MAX_BYTES, policy_of
 from approvals.policy.policy_text import difference, write_text
-from approvals.policy.rules import MAX_RULES
+from approvals.policy.rules import MAX_RULES, NO_POLICY
 from approvals.queries.insights.values import duration
 from approvals.queries.policy.rules import policy_versions
 from approvals.queries.policy.rules.replay import MAX_DAYS, Replay, Worry, replay
@@ -51,6 +62,8 @@ DAYS = 30
 LISTED = 20
 #: Maximum length of a tool name.
 MAX_TOOL = 100
+#: The states of versions whose rules are shown with warnings.
+IN_FORCE = frozenset({VersionState.PROPOSED, VersionState.LIVE})
 #: Members of the document with one switch each.
 SWITCHES = ("four_eyes", "repeat_rejections")
 
@@ -58,7 +71,7 @@ SWITCHES = ("four_eyes", "repeat_rejections")
 @administrators_only
 @require_safe
 def policy(request: SignedIn) -> HttpResponse:
-    """The live rules, proposals, and earlier versions."""
+    """The live rules, proposals, the person's draft, and earlier versions."""
     live = policy_versions.live_version()
     versions = policy_versions.versions().defer("document")
     context = {
@@ -69,6 +82,7 @@ def policy(request: SignedIn) -> HttpResponse:
         "proposals": list(versions.filter(state=VersionState.PROPOSED)),
         "versions": versions[:LISTED],
         "suggestions": _suggestions(request, live),
+        "saved": saved_draft_of(request.user),
     }
     return render(request, "approvals/administration/rules/policy.html", context)
 
@@ -96,38 +110,35 @@ def suggestion_cases(request: SignedIn) -> HttpResponse:
 @require_safe_or_POST
 def change(request: SignedIn) -> HttpResponse:
     """The draft of a version: its rules in order, a form for one of them, the JSON document, and a replay."""
-    live = policy_versions.live_version()
     if request.method != "POST":
-        base = _chosen(request, live)
-        text = write_text(
-            policy_versions.written(
-                policy_versions.EMPTY if base is None else base.document
-            )
-        )
-        draft = draft_of(text)
-        carried = {"based_on": "" if live is None else live.number}
+        draft, context = begun(request)
         built = (
-            build(request, draft, ("new", ""), carried)
+            build(request, draft, ("new", ""), context)
             if "add" in request.GET
             else draft
         )
         return (
-            built if isinstance(built, HttpResponse) else _page(request, built, carried)
+            built if isinstance(built, HttpResponse) else _page(request, built, context)
         )
     draft = draft_of(request.POST.get("document", ""))
-    step = request.POST.get("step", "")
-    context: dict[str, Any] = {
-        "based_on": request.POST.get("based_on", ""),
-        "reason": request.POST.get("reason", ""),
+    context = {
+        name: request.POST.get(name, "") for name in ("based_on", "reason", "continues")
     }
-    action, _separator, detail = step.partition(":")
+    action, _separator, detail = request.POST.get("step", "").partition(":")
+    if action == "discard":
+        discard_draft(by=request.user)
+        if context["continues"]:
+            messages.success(request, _("Draft discarded."))
+            return redirect("approvals:policy")
     if action in STEPS:
+        if action in {"new", "edit"}:
+            keep(request, draft, context)
         built = build(request, draft, (action, detail), context)
         if isinstance(built, HttpResponse):
             return built
         draft = built
     elif action in {"remove", "up", "down"}:
-        draft = _moved(draft, action, detail)
+        draft = moved(draft, action, detail)
     elif action in SWITCHES and draft.document is not None:
         rest = {name: value for name, value in draft.document.items() if name != action}
         draft = draft_of(
@@ -143,7 +154,8 @@ def change(request: SignedIn) -> HttpResponse:
             "previewed": previewed,
             "replay": _replayed(request, draft, detail if action == "cases" else ""),
         }
-    return _page(request, draft, context)
+    keep(request, draft, context)
+    return _page(request, draft, context | focus_after(request, draft, action, detail))
 
 
 @administrators_only
@@ -156,17 +168,14 @@ def version(request: SignedIn, number: int) -> HttpResponse:
         if shown.based_on
         else None
     )
-    text = write_text(policy_versions.written(shown.document))
-    base = write_text(
-        policy_versions.written(
-            policy_versions.EMPTY if before is None else before.document
-        )
-    )
+    text = text_of(shown)
     context = {
         "here": "policy",
         "version": shown,
-        "rows": rows_of_document(shown.document),
-        "difference": [(line[:1], line) for line in difference(base, text)],
+        "rows": rows_of(shown)
+        if shown.state in IN_FORCE
+        else rows_of_document(shown.document),
+        "difference": [(line[:1], line) for line in difference(text_of(before), text)],
         "text": text,
         "otherwise": otherwise_of(shown.document),
         "waiting": pending_changes(
@@ -192,14 +201,6 @@ def _switches(document: Mapping[str, Any] | None) -> dict[str, bool]:
     }
 
 
-def _mixing(draft: PolicyDraft) -> list[str]:
-    """Return the names of the rules that may fail because CEL does not mix whole and other numbers."""
-    rules = () if draft.policy is None else draft.policy.rules
-    return [
-        rule.name for rule in rules if rule.when is not None and rule.when.mixes_numbers
-    ]
-
-
 def _suggestions(
     request: SignedIn, live: PolicyVersion | None
 ) -> list[tuple[Suggestion, RuleRow, str]]:
@@ -220,24 +221,17 @@ def _suggestions(
     return list(zip(suggestions, rows, texts, strict=True))
 
 
-def _chosen(request: SignedIn, live: PolicyVersion | None) -> PolicyVersion | None:
-    """Return the version that the draft is based on."""
-    number = request.GET.get("version", "")
-    return (
-        policy_versions.find_version(int(number))
-        if number.isdecimal() and len(number) < 9
-        else live
-    )
-
-
 def _page(
     request: SignedIn, draft: PolicyDraft, context: dict[str, Any]
 ) -> HttpResponse:
+    live = policy_versions.live_version()
     defaults: dict[str, Any] = {
         "here": "policy",
         "draft": draft,
-        "rows": [] if draft.stored is None else rows_of_document(draft.stored),
-        "mixing": _mixing(draft),
+        "rows": [] if draft.stored is None else rows_of_draft(draft.stored, live),
+        "live": live,
+        "saved": saved_draft_of(request.user),
+        "outdated": live is not None and str(live.number) != str(context["based_on"]),
         "switches": _switches(draft.document),
         "otherwise": otherwise_of(draft.stored),
         "days": _days(request),
@@ -251,39 +245,22 @@ def _page(
     )
 
 
-def _moved(draft: PolicyDraft, action: str, detail: str) -> PolicyDraft:
-    """Return the draft with a rule moved or removed."""
-    rules = rules_in(draft)
-    place = int(detail) if detail.isdecimal() and len(detail) < 4 else -1
-    if draft.document is None or rules is None or not 0 <= place < len(rules):
-        return draft
-    others = [*rules[:place], *rules[place + 1 :]]
-    if action != "remove":
-        others.insert(max(0, place - 1) if action == "up" else place + 1, rules[place])
-    return draft_of(write_text({**draft.document, "rules": others}))
-
-
 def _apply(
     request: SignedIn, draft: PolicyDraft, context: dict[str, Any]
 ) -> HttpResponse | None:
     """Write the version; if it is refused, return None with the refusal in `context`."""
-    based_on = str(context["based_on"])
     try:
         written = actions.write_policy(
             draft.document,
-            based_on=int(based_on)
-            if based_on.isdecimal() and len(based_on) < 9
-            else None,
+            based_on=version_in(str(context["based_on"])),
             reason=str(context["reason"]),
             by=request.user,
             via=Door.DASHBOARD,
         )
-    except Invalid as error:
-        context["refusal"] = str(error)
-        return None
     except Refusal as error:
         context["refusal"] = str(error)
         return None
+    discard_draft(by=request.user)
     text = (
         _("Version %(number)s is live. It applies to what is asked from now on.")
         if written.live
@@ -305,7 +282,14 @@ def _days(request: SignedIn) -> int:
 def _replayed(request: SignedIn, draft: PolicyDraft, figure: str) -> dict[str, Any]:
     """Return the replay of a draft for the page, with the cases behind the selected figure."""
     assert draft.policy is not None
-    done = replay(draft.policy, request.standing, days=_days(request), figure=figure)
+    live = policy_versions.live_version()
+    done = replay(
+        draft.policy,
+        request.standing,
+        days=_days(request),
+        figure=figure,
+        before=NO_POLICY if live is None else policy_of(live.document),
+    )
     counts = [
         count for name, count in done.rules.items() if name is not None or count.total
     ]

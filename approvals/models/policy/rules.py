@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -66,3 +67,19 @@ class PolicyVersion(models.Model):
     @property
     def live(self) -> bool:
         return self.state == VersionState.LIVE
+
+
+class SavedDraft(models.Model):
+    """A change of the policy that a person has begun and not yet applied. Each person has at most one."""
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    #: The live version when it was begun; null for none.
+    based_on = models.PositiveIntegerField(null=True)
+    #: The document as it was typed, also with faults.
+    text = models.TextField()
+    saved_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"draft of {self.person}"

@@ -38,7 +38,7 @@ CONDITIONS = [
     ({"pointer": "/country", "one_of": ["DE", "FR", 3, None, True]}, "whose country is “DE”, “FR”, 3, null or true"),
     ({"pointer": "/n", "one_of": list(range(9))}, "whose n is 0, 1, 2, 3 or 5 more"),
     ({"pointer": "/path", "starts_with": "/data/"}, "whose path starts with “/data/”"),
-    ({"pointer": "/to", "like": "*@ours.com"}, "whose to is like “*@ours.com”"),
+    ({"pointer": "/to", "like": "*@ours.com"}, "whose to ends with “@ours.com”"),
     ({"pointer": "/a~1b", "equals": {"c": 1}}, 'whose a/b is {"c": 1}'),
 ]
 

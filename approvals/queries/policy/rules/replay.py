@@ -213,11 +213,18 @@ class Replay:
 
 
 def replay(
-    policy: Policy, viewer: Standing, *, days: int, most: int = MOST, figure: str = ""
+    policy: Policy,
+    viewer: Standing,
+    *,
+    days: int,
+    most: int = MOST,
+    figure: str = "",
+    before: Policy | None = None,
 ) -> Replay:
     """Replay a policy over the requests of the last days that this person may see.
 
-    With the latest cases of a `figure`: a `Figure`, or one of a rule (`RuleCount.figure`).
+    With the latest cases of a `figure`: a `Figure`, or one of a rule (`RuleCount.figure`). Worries that the policy `before` gives
+    as well are left out.
     """
     done = Replay(since=timezone.now() - timedelta(days=days), figure=figure)
     rules: list[Rule | None] = [*policy.rules, None]
@@ -225,12 +232,17 @@ def replay(
     done.rules = {
         None if count.rule is None else count.rule.name: count for count in counts
     }
+    who = reader_of_requesters()
     for row, verdict in judged(policy, viewer, since=done.since, most=most + 1):
         if done.total == most:
             done.complete = False
             break
         done.total += 1
-        _count(done, row, verdict)
+        worry = _worry(row, verdict)
+        if worry is not None and before is not None:
+            known = _worry(row, _verdict(before, row, who))
+            worry = None if known == worry else worry
+        _count(done, row, verdict, worry)
     return done
 
 
@@ -255,14 +267,16 @@ def judged(
     who = reader_of_requesters()
     for columns in rows.iterator(chunk_size=CHUNK):
         row = _Row(*columns)
-        verdict = evaluate(policy, _facts(row, who))
-        # A repeated rejection is repeated again. Other repeats are not looked up.
-        yield (
-            row,
-            REPEATED
-            if row.repeats and policy.repeat_rejections and verdict.then == Then.ASK
-            else verdict,
-        )
+        yield row, _verdict(policy, row, who)
+
+
+def _verdict(
+    policy: Policy, row: _Row, who: Callable[[int], Requester]
+) -> PolicyVerdict:
+    verdict = evaluate(policy, _facts(row, who))
+    # A repeated rejection is repeated again. Other repeats are not looked up.
+    repeats = row.repeats and policy.repeat_rejections and verdict.then == Then.ASK
+    return REPEATED if repeats else verdict
 
 
 def _flag(condition: Q) -> Sql:
@@ -285,7 +299,9 @@ def _facts(row: _Row, who: Callable[[int], Requester]) -> RuleFacts:
     )
 
 
-def _count(done: Replay, row: _Row, verdict: PolicyVerdict) -> None:
+def _count(
+    done: Replay, row: _Row, verdict: PolicyVerdict, worry: Worry | None
+) -> None:
     count = done.rules[verdict.rule.name if verdict.rule is not None else None]
     count.then[verdict.then] += 1
     unclear = verdict.why == AskedBecause.CONDITION
@@ -294,7 +310,6 @@ def _count(done: Replay, row: _Row, verdict: PolicyVerdict) -> None:
     if unclear:
         figures.add(count.figure(UNCLEAR))
     figures |= _count_time(done, row, verdict)
-    worry = _worry(row, verdict)
     if worry is not None:
         done.worries[worry] += 1
         kept = done.cases.setdefault(worry, [])

@@ -56,6 +56,21 @@ def electorate_of(
     return Electorate(_grouped(terms, may, members), delegates)
 
 
+def electorates_under(terms: Sequence[Terms]) -> list[Electorate]:
+    """Return who could vote on new requests on each of these terms, whatever their requesters and scopes; in two statements."""
+    may = set(permissions.deciders().values_list("pk", flat=True))
+    members = _members_of(
+        {
+            team
+            for each in terms
+            for stage in each.stages
+            for group in stage.groups
+            for team in group.teams
+        }
+    )
+    return [Electorate(_grouped(each, may, members)) for each in terms]
+
+
 def delegates_for(request: ApprovalRequest, absent: Collection[int]) -> set[int]:
     """Return the people who may now vote on a request on behalf of one of these absent people."""
     away: dict[int, list[int]] = {}

@@ -46,12 +46,14 @@ def client() -> Client:
     return signed_in(administrator())
 
 
+def draft_text_in(page) -> str:
+    """The text that the page would send as the document."""
+    text = r'<textarea id="document" name="document"[^>]*>(.*?)</textarea>'
+    return html.unescape(re.search(text, page.content.decode(), re.DOTALL)[1])
+
+
 def draft_in(page) -> dict:
-    """The document that the page would send."""
-    text = re.search(
-        r'<textarea id="document" name="document"[^>]*>(.*?)</textarea>', page.content.decode(), re.DOTALL
-    )[1]
-    return json.loads(html.unescape(text))
+    return json.loads(draft_text_in(page))
 
 
 def words(page) -> str:
@@ -87,7 +89,7 @@ def test_a_rule_is_written_in_the_form_and_read_in_both_views(client):
 
 
 def test_the_form_warns_of_a_calculation_with_a_number_as_it_is_sent(client):
-    warning = "The rule “Small refunds” calculates with a value as it is sent"
+    warning = "The condition calculates with a value as it is sent"
     page = post(client, {"rules": []}, "store:", **RULE | {"rule-when": "input.amount * 2 < 500"})
     assert (page.status_code, warning in words(page)) == (200, True)
     page = post(client, draft_in(page), "store:0", **RULE | {"rule-when": "double(input.amount) * 2.0 < 500.0"})
@@ -118,6 +120,7 @@ def test_rows_are_added_and_removed_and_keep_what_was_typed(client):
     assert re.findall(r'name="rule-values-(\d)-pointer"', more) == ["0", "1"]
     assert re.search(r'name="rule-values-1-pointer"[^>]* autofocus', more)
     assert ("This field is required" in more, 'value="amount"' in more) == (False, True)
+    assert ("Remove value 2" in more, "Remove tool 1" in more) == (True, True)
     less = post(client, {"rules": []}, "less:rule-values-0", **typed | {"rule-values-3-pointer": "iban"})
     assert re.findall(r'name="rule-values-\d-pointer" value="(\w+)"', less.content.decode()) == ["iban"]
     for odd in ("more:", "more:nonsense", "less:", "less:rule", "new:99", "new:x", "say", "say:x"):
@@ -134,6 +137,7 @@ def test_rows_are_added_and_removed_and_keep_what_was_typed(client):
         ("rule-values-0-pointer", "", "Enter the name of a field, such as amount or customer.country."),
         ("rule-values-0-value", "20\r\n10", "Enter two numbers, one per line, the smaller one first."),
         ("rule-values-0-test", "amount.at_most", "Enter only one value."),
+        ("rule-values-0-test", ".ends_with", "Enter only one value."),
         ("rule-tools-0-name", "x" * 300, "Must be text of 1 to 200 characters"),
         ("rule-seats-1-join", "or", "Join the groups of one stage by “and” or by “or”, not by both."),
         ("rule-seats-0-votes", "0", "Ensure this value is greater than or equal to 1."),
@@ -171,8 +175,32 @@ def test_the_rule_is_shown_in_words_with_what_it_would_have_done(client):
     live = page.content.decode().partition('id="rule-live"')[2].partition("</aside>")[0]
     assert re.findall(r"/requests/([0-9a-f-]{36})/", live) == [str(rejected.pk)]
     assert '<option value="amount">' in page.content.decode(), "a known field of the tool"
+    unnamed = words(post(client, {"rules": []}, "say", **RULE | {"rule-name": ""}))
+    assert ("Rule 1: calls of refund" in unnamed, "“…”" in unnamed) == (True, False)
     assert "The sentence appears once the rule is complete." in words(post(client, {"rules": []}, "say"))
     assert f"{large.pk}" in post(client, {"rules": []}, "new").content.decode(), "a pending one"
+
+
+@pytest.mark.parametrize(
+    ("position", "order"),
+    [("0", "new, a, b"), ("1", "a, new, b"), ("2", "a, b, new"), ("", "a, b, new"), ("99", "a, b, new")],
+)
+def test_a_new_rule_is_put_at_the_chosen_position(client, position, order):
+    rules = [{"name": name, "then": "ask", "match": {"tools": [name]}} for name in "ab"]
+    assert 'name="position"' in post(client, {"rules": rules}, "new").content.decode()
+    page = post(client, {"rules": rules}, "store:", **RULE | {"rule-name": "new", "position": position})
+    assert ", ".join(rule["name"] for rule in draft_in(page)["rules"]) == order
+    number = order.split(", ").index("new") + 1
+    assert f"“new” is now rule {number} of 3 in the draft." in words(page)
+
+
+def test_the_form_says_which_rule_takes_the_calls_of_a_new_one(client):
+    warning = "No call reaches this rule: rule 1, “All refunds”, takes them."
+    rules = [{"name": "All refunds", "match": {"tools": ["ref*"]}, "then": "ask"}]
+    assert warning in words(post(client, {"rules": rules}, "say", **RULE))
+    assert warning not in words(post(client, {"rules": rules}, "say", **RULE, position="0"))
+    page = post(client, {"rules": rules}, "store:", **RULE)
+    assert (page.status_code, warning in words(page)) == (200, True), "it is no refusal"
 
 
 def test_rules_are_moved_and_removed(client):
@@ -195,6 +223,7 @@ def test_the_switches_of_the_policy_are_turned_on_and_off_in_the_draft(client):
     for name in ("four_eyes", "repeat_rejections"):
         assert draft_in(post(client, {"rules": []}, name)) == {name: True, "rules": []}
         assert draft_in(post(client, {"rules": [], name: True}, name)) == {name: False, "rules": []}
+    post(client, {"rules": []}, "discard")
     apply_policy(repeat_rejections=True)
     for path in ("/settings/policy/", "/settings/policy/change/", "/settings/policy/1/"):
         assert "A request that a person rejected in the last 7 days is rejected again" in words(client.get(path)), path
@@ -245,6 +274,16 @@ def test_a_replay_says_one_net_time_and_each_number_shows_its_cases(client):
     assert "The 2 requests that this number counts" in words(post(client, rules, "cases:0:allow"))
     for nothing in ("cases:", "cases:9:allow", "cases:nothing"):
         assert post(client, rules, nothing).status_code == 200
+
+
+def test_the_replay_warns_only_of_what_the_change_does(client):
+    decider, asker = bob(), alice()
+    actions.decide(ask(asker, {"amount": 7}).pk, Answer(Verdict.REJECT), by=decider, via=Door.DASHBOARD)
+    worry = "Would have been allowed, but a person rejected it: 1"
+    assert worry in words(post(client, ALLOWED, "preview"))
+    apply_policy(ALLOW)
+    page = post(client, {"rules": [ALLOW, {"name": "b", "then": "ask"}]}, "preview", based_on="1")
+    assert (worry in words(page), "No new conflicts" in words(page)) == (False, True)
 
 
 def test_a_change_that_someone_overtook_is_refused_in_words(client):

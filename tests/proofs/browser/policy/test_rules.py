@@ -28,6 +28,12 @@ def press(page, name: str) -> None:
         page.get_by_role("button", name=name, exact=True).click()
 
 
+def focused(page, name: str, description: str) -> None:
+    """Wait until the button with this name has the focus, and with it what has happened."""
+    expect(page.locator("button:focus")).to_have_accessible_name(name)
+    expect(page.locator("button:focus")).to_have_accessible_description(description)
+
+
 def figures(row) -> list[str]:
     """The numbers of a row, each of which may be a button that shows its cases."""
     return [text.split("\n")[0] for text in row.locator("td").all_inner_texts()]
@@ -67,6 +73,7 @@ def test_a_rule_is_written_replayed_applied_and_used(windows, server, axe):
     page.get_by_text("A condition in CEL").click()
     page.get_by_label("Condition", exact=True).fill("input.lengthy < 100")
     press(page, "Add it to the draft")
+    focused(page, "Edit", "“Short notes” is now rule 1 of 1 in the draft.")
     assert '"name": "Short notes"' in page.locator("textarea[name=document]").input_value()
     assert violations(page, axe) == {}
 
@@ -87,6 +94,25 @@ def test_a_rule_is_written_replayed_applied_and_used(windows, server, axe):
     assert violations(page, axe) == {}
 
     windows.tolerate("422")
+    # A second rule behind it gets no calls, and says so; in front of it, it does. The draft is kept.
+    with page.expect_navigation():
+        page.get_by_role("link", name="Add a rule").click()
+    page.get_by_label("Name", exact=True).fill("Notes")
+    page.get_by_label("Tool", exact=True).fill("postNote")
+    live.get_by_text("Asks people about calls of postNote.").wait_for()
+    page.get_by_label("Position").select_option("Before 1. Short notes")
+    press(page, "Add it to the draft")
+    page.get_by_text("No call reaches this rule: rule 1, “Notes”, takes them.").wait_for()
+    press(page, "Move down")
+    focused(page, "Move up", "“Notes” is now rule 2 of 2 in the draft.")
+    page.goto(server.address + "/settings/policy/")
+    with page.expect_navigation():
+        page.get_by_role("link", name="Continue the draft").click()
+    assert '"name": "Notes"' in page.locator("textarea[name=document]").input_value()
+    assert violations(page, axe) == {}
+    press(page, "Discard the draft")
+    page.get_by_text("Draft discarded.").wait_for()
+
     # Use it: such a call runs, a longer one waits, and a fault is shown with its line.
     assert remote.ask(**CALL)["status"] == "approved"
     assert remote.ask(**CALL | {"input": {"length": 800}})["status"] == "pending"
