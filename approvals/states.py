@@ -98,6 +98,19 @@ def verdict_label(kind: str, verdict: str, *, break_glass: bool | None = False) 
     return str(label)
 
 
+def outcome_label(
+    kind: str,
+    status: str,
+    verdict: str | None = None,
+    *,
+    break_glass: bool | None = False,
+) -> str:
+    """Return the label of a request: that of its decision's `verdict`, or that of its status while there is none."""
+    if not verdict:
+        return status_label(kind, status)
+    return verdict_label(kind, verdict, break_glass=break_glass)
+
+
 def via_label(via: str) -> str:
     """Return the label of a stored `via` value."""
     return str(Door(via).label) if via in Door.values else str(ORIGINS.get(via, via))

@@ -50,6 +50,8 @@ class Answering:
     granting: Granting | None = None
     #: How many unseen parts the person was warned about; they are then open, and the next press approves.
     unread: int = 0
+    #: How many of them are files.
+    unread_files: int = 0
     #: Whether the person has to log in again to decide it.
     log_in_again: bool = False
 

@@ -20,10 +20,10 @@ from approvals.access.usernames import shown_person
 from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.formatted import in_words
-from approvals.models import ApprovalRequest
+from approvals.models import Decision
 from approvals.shown.notes import ShownNote
-from approvals.shown.requests import ShownDecision
-from approvals.states import status_label, verdict_label, via_label
+from approvals.shown.requests import ShownDecision, ShownHeading, ShownRequest
+from approvals.states import outcome_label, verdict_label, via_label
 from approvals.text.alignment import Op, PairBudget, text_runs
 from approvals.text.hunks import Hunk, LinePair, hunks
 from approvals.text.links import linked
@@ -177,16 +177,19 @@ def short_key(key: str) -> str:
         return Truncator(key).chars(32)
 
 
-@register.filter(name="status_label")
-def status_label_filter(request: ApprovalRequest) -> str:
-    """Return the label of a request's status, in the words of its buttons."""
-    return status_label(request.kind, request.status)
-
-
-@register.filter
-def decision_label(decision: ShownDecision, kind: str) -> str:
-    """Return the label of the verdict of a decision, which may be one with break-glass access."""
-    return verdict_label(kind, decision.verdict, break_glass=decision.break_glass)
+@register.filter(name="outcome_label")
+def outcome_label_filter(
+    request: ShownRequest | ShownHeading, decision: Decision | ShownDecision | None
+) -> str:
+    """Return the label of a request: that of its `decision`, which may be one with break-glass access, or of its status."""
+    if not decision:
+        return outcome_label(request.kind, request.status)
+    return outcome_label(
+        request.kind,
+        request.status,
+        decision.verdict,
+        break_glass=decision.break_glass,
+    )
 
 
 @register.filter(name="verdict_label")

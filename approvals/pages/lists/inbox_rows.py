@@ -37,8 +37,7 @@ from approvals.states import (
     Kind,
     Priority,
     Status,
-    status_label,
-    verdict_label,
+    outcome_label,
 )
 from approvals.text.names import marked_name
 from approvals.text.secrets import mask_text
@@ -270,10 +269,12 @@ class InboxRow:
     @property
     def outcome(self) -> str:
         """The decision and its author, in a few words."""
+        request = self.request
         if self.decision is None:
-            return status_label(self.request.kind, self.request.status)
-        label = verdict_label(
-            self.request.kind,
+            return outcome_label(request.kind, request.status)
+        label = outcome_label(
+            request.kind,
+            request.status,
             self.decision.verdict,
             break_glass=self.decision.break_glass,
         )
