@@ -30,6 +30,7 @@ from approvals.models import ApprovalRequest
 from approvals.pages.card_forms import Answering
 from approvals.pages.votes import Ballots, Voting, voting_of
 from approvals.queries.policy.grants.covered import NONE_WAITING, CoveredRequests
+from approvals.queries.policy.votes.stages import Voter
 from approvals.queries.policy.why_not import why_not
 from approvals.shown.requests import (
     ShownDecision,
@@ -39,6 +40,7 @@ from approvals.shown.requests import (
 )
 from approvals.states import ASKS, Door, Kind, Verdict, outcome_label
 from approvals.text.differences import Change, changed_members, changes
+from approvals.text.names import full_name
 from approvals.text.tables import (
     TableRow,
     context_rows,
@@ -48,6 +50,7 @@ from approvals.text.tables import (
     secret_rows,
 )
 from approvals.text.text import visible, visible_json
+from approvals.text.translation import in_one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,27 @@ class Card:
     hidden: Sequence[str] = ()
     #: The votes, if the request is decided by them.
     voting: Voting | None = None
+
+    @property
+    def deciders(self) -> Sequence[Voter]:
+        """The people whose votes decided it, if they are several."""
+        if self.outcome is None or self.voting is None:
+            return ()
+        decision = self.outcome.decision
+        return self.voting.ballot.deciders(
+            decision.verdict, break_glass=decision.break_glass
+        )
+
+    @property
+    def decided_by(self) -> str:
+        """The people who decided it; empty if no one did."""
+        if self.outcome is None or not self.outcome.decision.by_name:
+            return ""
+        names = [
+            full_name(voter.display_name, voter.username) for voter in self.deciders
+        ]
+        one = full_name(self.request.decided_display, self.outcome.decision.by_name)
+        return in_one_line(names or [one])
 
     @property
     def label(self) -> str:

@@ -107,7 +107,7 @@ def test_a_lost_vote_is_struck_out(payment, people):
 
 def test_the_inbox_says_how_far_it_is(payment, people):
     vote(payment, people[0])
-    assert words_of(browser(carol()).get("/requests/").text, "span", "row-progress") == ["1 of 2"]
+    assert words_of(browser(carol()).get("/requests/").text, "span", "row-progress") == ["1 of 2 approvals"]
 
 
 def test_the_inbox_reads_as_many_statements_for_one_voted_request_as_for_many(payment, people):
