@@ -115,6 +115,14 @@
     button.click();
   });
 
+  // --- Enter in one of several fields does not send a form that is still being filled in.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.ctrlKey || event.metaKey || window.pausepoint.typing.isComposing(event)) return;
+    const field = event.target.matches?.(".request form.fields input") && event.target, form = field && field.form;
+    const fields = form ? form.querySelectorAll("input:not([type=hidden]), select, textarea:not([name=comment])") : [];
+    if (fields.length > 1) event.preventDefault();
+  });
+
   // --- The button in the bar opens the form with the changes.
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a.to-edit"), edit = link?.closest(".request")?.querySelector("details.edit");
