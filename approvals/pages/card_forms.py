@@ -161,9 +161,14 @@ class Answering:
         known["typed_name"] = (_("The typed name"), "")
         known |= self.granting.errors if self.granting is not None else {}
         known["comment"] = (_("The message to the agent"), f"comment-{self.request.pk}")
+        # In the order of the fields.
+        order = [*known]
+        errors = sorted(
+            self.errors.items(),
+            key=lambda each: order.index(each[0]) if each[0] in known else len(order),
+        )
         named = [
-            (*known.get(name, (label_of(name), "")), error)
-            for name, error in self.errors.items()
+            (*known.get(name, (label_of(name), "")), error) for name, error in errors
         ]
         return [(label, error, field_id) for label, field_id, error in named]
 

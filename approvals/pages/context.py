@@ -33,7 +33,11 @@ def waiting_count_for(viewer: Standing, shared: BatchCache) -> int:
         count = shared.once(
             "waiting for deciders", lambda: capped_count(queries.inbox_for(viewer))
         )
-    if not count or count == queries.COUNT_LIMIT or not permissions.decides_some(viewer):
+    if (
+        not count
+        or count == queries.COUNT_LIMIT
+        or not permissions.decides_some(viewer)
+    ):
         return count
     voted_on = shared.once(
         ("voted on", visibility_key(viewer)), lambda: waiting_for_votes(viewer)

@@ -76,8 +76,7 @@ def _shown(
 ) -> list[tuple[str, str]]:
     """Return these values with their labels as they are shown, without a currency that stands with an amount."""
     rows = [
-        (label, path, item, row_at(value, schema, path))
-        for label, path, item in chosen
+        (label, path, item, row_at(value, schema, path)) for label, path, item in chosen
     ]
     currencies = {row.currency for *_rest, row in rows if row is not None}
     return [

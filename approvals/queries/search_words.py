@@ -82,9 +82,7 @@ def words_to_index(
     return " ".join(kept)
 
 
-def _words_and_pairs(
-    values: Sequence[Any], facts: Mapping[str, str]
-) -> Iterator[str]:
+def _words_and_pairs(values: Sequence[Any], facts: Mapping[str, str]) -> Iterator[str]:
     """Yield the words of these values, some repeatedly, and then the pairs. What is not consumed is not read."""
     pairs = dict.fromkeys(
         f"{PAIR}{name}{PAIR}{word}"

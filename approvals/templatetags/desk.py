@@ -31,6 +31,7 @@ from approvals.text.names import full_name, initials, marked_name, tone
 from approvals.text.tables import TableRow
 from approvals.text.text import visible
 from approvals.text.times import clock_time, relative_time, short_time
+from approvals.text.translation import quoted
 
 register = template.Library()
 
@@ -57,6 +58,7 @@ def note_text(note: ShownNote) -> SafeString:
 
 register.filter("visible", visible)
 register.filter("linked", linked)
+register.filter("quoted", quoted)
 register.filter("person_name", marked_name)
 
 

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.proofs.browser.places import violations
 from tests.proofs.browser.test_inbox import FLOWING, FROZEN, announced, opened, status
@@ -90,7 +91,9 @@ def test_no_single_key_decides_while_an_error_is_shown(windows, people, server, 
     page.keyboard.press("e")
     page.get_by_label("amount").fill("lots")
     page.keyboard.press("Enter")
-    page.locator(".refusal:focus").wait_for()
+    page.locator(".refusal").wait_for()
+    expect(page.get_by_label("amount")).to_be_focused()
+    page.keyboard.press("Escape")
     for key in ("r", "a"):
         page.keyboard.press(key)
         announced(page, "Read the message on this page, then press the button.")

@@ -136,7 +136,9 @@ class Ballot:
         """Return whether it waits for the vote of this person."""
         return self.admits(person) and self.standing_vote_of(person) is None
 
-    def deciders(self, verdict: str, *, break_glass: bool | None = False) -> list[Voter]:
+    def deciders(
+        self, verdict: str, *, break_glass: bool | None = False
+    ) -> list[Voter]:
         """Return the people whose votes made this verdict, if they are several."""
         approves = verdict in APPROVING
         deciders = [

@@ -51,10 +51,12 @@ def test_the_rules_that_let_calls_run_stand_above_the_grants():
         {"name": "Ask", "match": {"tools": ["pay"]}, "then": "ask"},
         {"name": "Reading <b>", "match": {"tools": ["list*"]}, "then": "allow"},
     )
-    (rules,) = page(root()).find("section", **{"aria-labelledby": "allowing-rules"})
+    (rules,) = page(User.objects.get(username="root")).find("section", **{"aria-labelledby": "allowing-rules"})
     (link,) = rules.find("a", class_="row-title")
     assert (link.words, link.attributes["href"]) == ("2. Reading <b>", "/settings/policy/#rule-2")
-    assert [line.words for line in rules.find("p", class_="meta")] == ["Allows requests for list* without asking anyone."]
+    assert [line.words for line in rules.find("p", class_="meta")] == [
+        "Allows requests for list* without asking anyone."
+    ]
     (rules,) = page(bob()).find("section", **{"aria-labelledby": "allowing-rules"})
     assert rules.find("p", class_="note")[0].words == "One rule allows calls. Administrators and auditors can read it."
     assert "allowing-rules" not in browser(bob()).get(f"{LEDGER}?show=ended").text
