@@ -215,8 +215,8 @@ class Card:
         names = [
             full_name(voter.display_name, voter.username) for voter in self.deciders
         ]
-        one = full_name(self.request.decided_display, self.outcome.decision.by_name)
-        return in_one_line(names or [one])
+        name = full_name(self.request.decided_display, self.outcome.decision.by_name)
+        return in_one_line(names or [name])
 
     @property
     def label(self) -> str:

@@ -55,7 +55,7 @@ def test_the_rules_that_let_calls_run_stand_above_the_grants():
     (link,) = rules.find("a", class_="row-title")
     assert (link.words, link.attributes["href"]) == ("2. Reading <b>", "/settings/policy/#rule-2")
     assert [line.words for line in rules.find("p", class_="meta")] == [
-        "Allows requests for list* without asking anyone."
+        "Allows calls of list* without asking."
     ]
     (rules,) = page(bob()).find("section", **{"aria-labelledby": "allowing-rules"})
     assert rules.find("p", class_="note")[0].words == "One rule allows calls. Administrators and auditors can read it."
