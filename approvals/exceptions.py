@@ -200,14 +200,15 @@ class Expired(Refusal):
 
 
 class UnreadParts(Refusal):
-    """So many parts of the input were never in view; approving again accepts that."""
+    """So many parts of the input were never in view, some of them files; approving again accepts that."""
 
     code = "unread"
     status = 422
 
-    def __init__(self, words: str, parts: int) -> None:
+    def __init__(self, words: str, parts: int, files: int = 0) -> None:
         super().__init__(words)
         self.parts = parts
+        self.files = files
 
 
 class Changed(Refusal):

@@ -98,6 +98,19 @@ def verdict_label(verdict: str, kind: str, *, break_glass: bool | None = False) 
     return str(label)
 
 
+def outcome_label(
+    status: str,
+    kind: str,
+    verdict: str | None = None,
+    *,
+    break_glass: bool | None = False,
+) -> str:
+    """Return the label of a request: that of its decision's `verdict`, or that of its status while there is none."""
+    if not verdict:
+        return status_label(status, kind)
+    return verdict_label(verdict, kind, break_glass=break_glass)
+
+
 def via_label(via: str) -> str:
     """Return the label of a stored `via` value."""
     return str(Door(via).label) if via in Door.values else str(ORIGINS.get(via, via))

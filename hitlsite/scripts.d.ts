@@ -36,6 +36,7 @@ declare global {
   }
   interface Seen {
     readOn(cards: HTMLElement[]): boolean;
+    goToFile(card: HTMLElement): boolean;
     isSeen(card: HTMLElement): boolean;
     hasJustMoved(): boolean;
   }

@@ -69,9 +69,10 @@ def check(
             {"verdict": _("is not possible for this kind of request")},
         )
     answer = normalize(request, answer, via)
-    if needs_reason(request, answer, known):
-        raise Invalid(_reason_missing(request, answer), {"comment": _("is missing")})
     errors = errors_of(request, answer, via, known)
+    if needs_reason(request, answer, known):
+        missing = {"comment": _("is missing")}
+        raise Invalid(_reason_missing(request, answer), errors | missing)
     if not errors and answer.verdict == Verdict.EDIT and known.problem_of_change:
         message = _("needs other approvers than the original input")
         raise Invalid(known.problem_of_change, {"edited_input": message})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -39,27 +39,31 @@ from approvals.text.times import short_time
 MAX_SCHEMAS = 500
 #: From here on, numbers have separators.
 LARGE = 10_000
-#: Currencies without a smaller unit.
-WHOLE = frozenset(
-    {
-        "BIF",
-        "CLP",
-        "DJF",
-        "GNF",
-        "ISK",
-        "JPY",
-        "KMF",
-        "KRW",
-        "PYG",
-        "RWF",
-        "UGX",
-        "VND",
-        "VUV",
-        "XAF",
-        "XOF",
-        "XPF",
-    }
-)
+#: The decimals of currencies (ISO 4217) that have another number of them than two.
+_DECIMALS = {
+    **dict.fromkeys(
+        [
+            "BIF",
+            "CLP",
+            "DJF",
+            "GNF",
+            "ISK",
+            "JPY",
+            "KMF",
+            "KRW",
+            "PYG",
+            "RWF",
+            "UGX",
+            "VND",
+            "VUV",
+            "XAF",
+            "XOF",
+            "XPF",
+        ],
+        0,
+    ),
+    **dict.fromkeys(["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"], 3),
+}
 #: In schemas, the currency beside an amount that no schema describes. No schema of a client can have it.
 _BESIDE: Any = object()
 _AMOUNT = re.compile(r"-?(?:0|[1-9]\d{0,14})(\.\d{1,9})?", re.ASCII)
@@ -79,10 +83,10 @@ def formatted(
     return _below(table, value, schema, root, iter(range(MAX_SCHEMAS)))
 
 
-def words_at(
+def row_at(
     value: Any, schema: JsonMapping | None, parts: Sequence[str]
-) -> SafeString | None:
-    """Return the formatted text at the parts of a JSON pointer in a masked value; None if there is none."""
+) -> TableRow | None:
+    """Return the formatted row of the value at the parts of a JSON pointer in a masked value; None if there is none."""
     root = schema or {}
     below = schema
     item = value_behind(value, [*parts])
@@ -98,7 +102,7 @@ def words_at(
     if value is ABSENT:
         return None
     [row] = rows({parts[-1] if parts else "": value})
-    return in_words(_row(row, value, below, root, iter(range(1))))
+    return _row(row, value, below, root, iter(range(1)))
 
 
 def formatted_member(row: TableRow, value: Any, beside: Any, currency: str) -> TableRow:
@@ -115,11 +119,15 @@ def formatted_member(row: TableRow, value: Any, beside: Any, currency: str) -> T
     return replace(formatted, name=row.name)
 
 
-def without_currency(table: Sequence[TableRow], value: Any) -> list[TableRow]:
-    """Return the rows of an object without its currency, if that stands with an amount."""
-    code = value.get("currency") if isinstance(value, dict) else None
-    stands = any(row.shown.endswith(f" {code}") for row in table)
-    return [row for row in table if not (stands and row.name == "currency")]
+def without_currency(table: Sequence[TableRow]) -> list[TableRow]:
+    """Return the rows of an object without the currency that stands with an amount."""
+    shown = {row.currency for row in table}
+    return [row for row in table if not repeats_currency(row.name, row.value, shown)]
+
+
+def repeats_currency(name: str, value: Any, shown: Collection[str]) -> bool:
+    """Return whether this member is a currency that is `shown` with an amount."""
+    return name == "currency" and isinstance(value, str) and value in shown
 
 
 def _member(schema: Any, name: str, value: Any) -> Any:
@@ -211,7 +219,7 @@ def _row(
         count = len(row.rows)
         return replace(
             row,
-            rows=without_currency(children[:count], value),
+            rows=without_currency(children[:count]),
             more=children[count:],
         )
     return _leaf(row, value, schema)
@@ -250,11 +258,9 @@ def _leaf(row: TableRow, value: Any, schema: Any) -> TableRow:
     if row.block or row.empty or row.secret or row.hidden or row.note:
         return row
     schema = schema if isinstance(schema, Mapping) else {}
-    if currency := currency_of(schema):
-        return replace(row, shown=_money(value, currency))
-    if beside := schema.get(_BESIDE):
-        # It may be in cents: decimals that it does not have would say that it is not.
-        return replace(row, shown=_money(value, beside, decimals=0))
+    if currency := currency_of(schema) or schema.get(_BESIDE):
+        money = _money(value, currency)
+        return replace(row, shown=money, currency=currency if money else "")
     if not isinstance(value, str):
         return replace(row, shown=_grouped(row.name, value))
     match schema.get("format"):
@@ -320,12 +326,15 @@ def _duration(value: str) -> str:
     return " ".join(filter(None, words))
 
 
-def _money(value: Any, currency: str, *, decimals: int = 2) -> str:
+def _money(value: Any, currency: str) -> str:
     """Return an amount with its currency; empty if it is not an amount, or if formatting would not be exact."""
     text = _digits_of(value) if not isinstance(value, str) else value
     if not _AMOUNT.fullmatch(text) or not _CODE.fullmatch(currency):
         return ""
-    return f"{_number(text, least=0 if currency in WHOLE else decimals)} {currency}"
+    whole, point, decimals = text.partition(".")
+    # Zeros beyond the smaller unit of the currency say nothing.
+    exact = f"{whole}{point}{decimals.rstrip('0')}"
+    return f"{_number(exact, least=_DECIMALS.get(currency, 2))} {currency}"
 
 
 def _grouped(name: str, value: Any) -> str:

@@ -140,7 +140,7 @@ def shown_input(request: ShownContent) -> ShownInput:
     shown = _shown_values(request)
     return replace(
         shown,
-        rows=without_currency(shown.rows, request.input),
+        rows=without_currency(shown.rows),
         message=message,
         files=shown_files(request.pk, files_of(request.attachments))
         if request.attachments

@@ -50,7 +50,8 @@ def check_read(
     left = unseen_parts(request, verdict, data) if approves else []
     if left and data.get("unread") != ACCEPTED:
         message = _("You haven't seen %(what)s yet.") % {"what": how_much(left)}
-        raise UnreadParts(message, len(left))
+        files = sum(part.files for part in left)
+        raise UnreadParts(message, len(left), files)
     return left
 
 

@@ -50,6 +50,8 @@ class Answering:
     granting: Granting | None = None
     #: How many unseen parts the person was warned about; they are then open, and the next press approves.
     unread: int = 0
+    #: How many of them are files.
+    unread_files: int = 0
     #: Whether the person has to log in again to decide it.
     log_in_again: bool = False
 
@@ -159,9 +161,14 @@ class Answering:
         known["typed_name"] = (_("The typed name"), "")
         known |= self.granting.errors if self.granting is not None else {}
         known["comment"] = (_("The message to the agent"), f"comment-{self.request.pk}")
+        # In the order of the fields.
+        order = [*known]
+        errors = sorted(
+            self.errors.items(),
+            key=lambda each: order.index(each[0]) if each[0] in known else len(order),
+        )
         named = [
-            (*known.get(name, (label_of(name), "")), error)
-            for name, error in self.errors.items()
+            (*known.get(name, (label_of(name), "")), error) for name, error in errors
         ]
         return [(label, error, field_id) for label, field_id, error in named]
 

@@ -30,6 +30,7 @@ from approvals.models import ApprovalRequest
 from approvals.pages.card_forms import Answering
 from approvals.pages.votes import Ballots, Voting, voting_of
 from approvals.queries.policy.grants.covered import NONE_WAITING, CoveredRequests
+from approvals.queries.policy.votes.stages import Voter
 from approvals.queries.policy.why_not import why_not
 from approvals.shown.requests import (
     ShownDecision,
@@ -37,8 +38,9 @@ from approvals.shown.requests import (
     shown_decision,
     shown_request,
 )
-from approvals.states import ASKS, Door, Kind, Verdict
-from approvals.text.differences import Change, changes
+from approvals.states import ASKS, Door, Kind, Verdict, outcome_label
+from approvals.text.differences import Change, changed_members, changes
+from approvals.text.names import full_name
 from approvals.text.tables import (
     TableRow,
     context_rows,
@@ -48,6 +50,7 @@ from approvals.text.tables import (
     secret_rows,
 )
 from approvals.text.text import visible, visible_json
+from approvals.text.translation import in_one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class About:
     """What a card shows of a request before anyone decides it."""
 
     request: ShownRequest
+    #: The input that was approved with changes, in place of the requested one.
+    approved: ShownRequest | None = None
 
     @property
     def asks(self) -> bool:
@@ -81,17 +86,29 @@ class About:
     @property
     def shows_input(self) -> bool:
         """Whether to show the input; a question's input only repeats the card."""
-        return not self.asks and bool(self.request.input)
+        return not self.asks and bool(self.runs.input)
 
     @property
     def shown(self) -> ShownInput:
-        """The input, the context and the agent's message, as the card shows them."""
-        return shown_input(self.request)
+        """The input that runs, the context and the agent's message, as the card shows them."""
+        return shown_input(self.runs)
+
+    @property
+    def runs(self) -> ShownRequest:
+        """The request with the input that runs, and its digest."""
+        return self.approved or self.request
+
+    @property
+    def changed(self) -> set[str]:
+        """The names of the values that were changed before approving."""
+        if self.approved is None:
+            return set()
+        return changed_members(self.request.input, self.approved.input)
 
     @property
     def input_json(self) -> str:
         """The input in canonical form, as covered by the digest, with invisible characters escaped."""
-        return visible_json(canonical(self.request.input).decode())
+        return visible_json(canonical(self.runs.input).decode())
 
     @property
     def context_json(self) -> str:
@@ -169,6 +186,38 @@ class Card:
     voting: Voting | None = None
 
     @property
+    def deciders(self) -> Sequence[Voter]:
+        """The people whose votes decided it, if they are several."""
+        if self.outcome is None or self.voting is None:
+            return ()
+        decision = self.outcome.decision
+        return self.voting.ballot.deciders(
+            decision.verdict, break_glass=decision.break_glass
+        )
+
+    @property
+    def decided_by(self) -> str:
+        """The people who decided it; empty if no one did."""
+        if self.outcome is None or not self.outcome.decision.by_name:
+            return ""
+        names = [
+            full_name(voter.display_name, voter.username) for voter in self.deciders
+        ]
+        name = full_name(self.request.decided_display, self.outcome.decision.by_name)
+        return in_one_line(names or [name])
+
+    @property
+    def label(self) -> str:
+        """The label of its verdict, or of its status."""
+        decision = self.outcome and self.outcome.decision
+        return outcome_label(
+            self.request.status,
+            self.request.kind,
+            decision and decision.verdict,
+            break_glass=decision and decision.break_glass,
+        )
+
+    @property
     def version(self) -> str:
         """Changes with the request and with permissions, but not with each vote. While it is equal, pushes replace no form."""
         votes_on = (
@@ -224,12 +273,19 @@ def card_for(
             else (decision.comment, decision.edited_input, decision.answer)
         )
         hidden = hidden_pointers(*(getattr(shown, name) for name in VALUES), *decided)
+    approved = None
+    if decision is not None and decision.edited_input is not None:
+        approved = replace(
+            shown,
+            input=decision.edited_input,
+            input_digest=decision.approved_digest,
+        )
     voting = voting_of(viewer, request, ballots) if request.terms else None
     may_close = request.pending and permissions.may_close(viewer, request)
     admitted = may_close and (voting is None or voting.admitted)
     return Card(
         request=shown,
-        about=About(shown),
+        about=About(shown, approved),
         answering=Answering(request=shown, may_close=admitted),
         outcome=None if decision is None else shown_outcome(shown, decision),
         may_close=admitted,
@@ -269,6 +325,7 @@ def refused_card(
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
         unread=refusal.parts if isinstance(refusal, UnreadParts) else 0,
+        unread_files=refusal.files if isinstance(refusal, UnreadParts) else 0,
         log_in_again=isinstance(refusal, SignInAgain),
     )
 

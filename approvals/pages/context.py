@@ -12,6 +12,8 @@ from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.queries import capped_count
 from approvals.queries.policy.scopes.visible import waiting_count
+from approvals.queries.policy.votes.ballots import ballots_of
+from approvals.queries.requests import waiting_for_votes
 
 
 def tab_counts(viewer: Standing, shared: BatchCache) -> dict[str, Any]:
@@ -24,12 +26,24 @@ def tab_counts(viewer: Standing, shared: BatchCache) -> dict[str, Any]:
 
 
 def waiting_count_for(viewer: Standing, shared: BatchCache) -> int:
-    """Return how many requests wait for this person, for the title of a page."""
+    """Return how many requests wait for this person, for the title of a page. Those that need only votes of others do not."""
     if not permissions.decides_everything(viewer):
-        return waiting_count(viewer, queries.COUNT_LIMIT)
-    return shared.once(
-        "waiting for deciders", lambda: capped_count(queries.inbox_for(viewer))
+        count = waiting_count(viewer, queries.COUNT_LIMIT)
+    else:
+        count = shared.once(
+            "waiting for deciders", lambda: capped_count(queries.inbox_for(viewer))
+        )
+    if (
+        not count
+        or count == queries.COUNT_LIMIT
+        or not permissions.decides_some(viewer)
+    ):
+        return count
+    voted_on = shared.once(
+        ("voted on", visibility_key(viewer)), lambda: waiting_for_votes(viewer)
     )
+    ballots = ballots_of(voted_on, viewer).values()
+    return count - sum(not ballot.needs(viewer) for ballot in ballots)
 
 
 def _suspended(viewer: Standing, shared: BatchCache) -> int:

@@ -29,6 +29,7 @@ def difference(request: SignedIn, pk: UUID, other: UUID) -> HttpResponse:
     context = {
         "asked": shown_heading(current),
         "past": shown_heading(past),
+        "decision": decision,
         "rows": changes(
             before, current.input, [*(current.secrets or ()), *(past.secrets or ())]
         ),

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from approvals.asking.tool_calls import Command, Fetch, recognize
 from approvals.db.json_pointer import ABSENT, pointer_parts, value_at
-from approvals.forms.formatted import is_in_currency, words_at
+from approvals.forms.formatted import (
+    in_words,
+    is_in_currency,
+    repeats_currency,
+    row_at,
+)
 from approvals.text.differences import place_of
 from approvals.text.tables import MAX_LEVELS
 from approvals.text.text import show_invisible, visible_name
@@ -35,7 +40,7 @@ def key_values(
     else the first texts, numbers and booleans of the input. Values described by the `schema` are formatted.
     """
     return (
-        _without_currency(list(_chosen(value, key_fields, schema)))
+        _shown(value, _chosen(value, key_fields), schema)
         or _of_call(value, tool)
         or _first_values(value, schema)
     )
@@ -54,16 +59,31 @@ def read_beginning(text: str) -> Any:
 
 
 def _chosen(
-    value: Any, pointers: Sequence[str], schema: Mapping[str, Any] | None
-) -> Iterator[tuple[str, str]]:
+    value: Any, pointers: Sequence[str]
+) -> Iterator[tuple[str, Sequence[str], Any]]:
+    """Yield the label, the path and the value at each of these pointers."""
     for pointer in pointers:
         chosen = value_at(value, pointer)
         if chosen is not ABSENT:
             parts = pointer_parts(pointer)
-            yield (
-                visible_name(parts[-1]) if parts else _("Input"),
-                words_at(value, schema, parts) or short(chosen),
-            )
+            yield visible_name(parts[-1]) if parts else _("Input"), parts, chosen
+
+
+def _shown(
+    value: Any,
+    chosen: Iterable[tuple[str, Sequence[str], Any]],
+    schema: Mapping[str, Any] | None,
+) -> list[tuple[str, str]]:
+    """Return these values with their labels as they are shown, without a currency that stands with an amount."""
+    rows = [
+        (label, path, item, row_at(value, schema, path)) for label, path, item in chosen
+    ]
+    currencies = {row.currency for *_rest, row in rows if row is not None}
+    return [
+        (label, (row and in_words(row)) or short(item))
+        for label, path, item, row in rows
+        if not (path and repeats_currency(path[-1], item, currencies))
+    ]
 
 
 def _of_call(value: Any, tool: str) -> list[tuple[str, str]]:
@@ -85,21 +105,11 @@ def _first_values(
     members = sorted(_members(value), key=lambda member: len(member[0]))
     # Short values are more informative at a glance than long texts and lists of objects.
     brief = [(path, item) for path, item in members if _is_brief(item)]
-    shown = [
-        (place_of(path), words_at(value, schema, path) or short(item))
+    first = [
+        (place_of(path), path, item)
         for path, item in (brief or members)[: MAX_FIELDS + 1]
     ]
-    return _without_currency(shown)[:MAX_FIELDS]
-
-
-def _without_currency(values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Leave out a currency that stands with an amount."""
-    words = " ".join(text for _name, text in values)
-    return [
-        (name, text)
-        for name, text in values
-        if name.rpartition(".")[2] != "currency" or f" {text}</data>" not in words
-    ]
+    return _shown(value, first, schema)[:MAX_FIELDS]
 
 
 def _is_brief(item: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.db.models import F
 
 from approvals import queries
 from approvals.access import permissions
@@ -16,10 +17,11 @@ MAX_PEOPLE = 200
 
 
 def requests_found(viewer: Standing, q: str) -> list[ApprovalRequest]:
-    """Return the newest requests with these words that the person may see."""
+    """Return the newest requests with these words that the person may see, with the verdicts of their decisions."""
     requests = (
         with_words(queries.requests_for(viewer), q)
         .select_related(None)
+        .annotate(decided_verdict=F("decision__verdict"))
         .order_by("-created_at", "-id")
     )
     return list(requests.only("pk", "title", "kind", "status")[:MAX_FOUND])

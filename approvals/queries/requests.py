@@ -20,7 +20,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, Concat
 
-from approvals.access.permissions import may_see, sees_everything
+from approvals.access.permissions import in_scope, may_see, sees_everything
 from approvals.access.standing import Standing
 from approvals.db.cursors import Cursor
 from approvals.db.literal import literal
@@ -70,6 +70,16 @@ BODIES = (
 )
 DECISION_BODIES = ("comment", "edited_input", "answer")
 UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
+
+
+def waiting_for_votes(viewer: Standing) -> list[ApprovalRequest]:
+    """Return the waiting requests that this person may decide, and whose terms may need several people."""
+    waiting = ApprovalRequest.objects.filter(
+        status=literal(Status.PENDING), terms__isnull=False
+    )
+    if viewer.is_limited:
+        waiting = waiting.filter(in_scope(viewer))
+    return list(waiting.select_related("workflow").order_by().defer(*BODIES))
 
 
 @dataclass(frozen=True, slots=True)

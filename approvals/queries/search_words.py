@@ -55,10 +55,9 @@ _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 
 def words_in(text: str) -> Iterator[str]:
     """Yield the words of a text in order, with repeats; names like `issueRefund` as a whole and in parts."""
-    for match in _WORD.findall(_plain(text[:MAX_KEPT])):
-        whole = match.casefold()[:MAX_WORD]
-        yield whole
-        parts = _HUMP.split(match)
+    for match in _WORD.finditer(_plain(text[:MAX_KEPT])):
+        yield match[0].casefold()[:MAX_WORD]
+        parts = _HUMP.split(match[0])
         if len(parts) > 1:
             yield from (part.casefold()[:MAX_WORD] for part in parts)
 
@@ -71,10 +70,23 @@ def words_to_index(
     The result has at most `limit` characters, from about the first MAX_READ characters of the values. `facts` are FACTS of the
     request, which no value can imitate.
     """
-    words: dict[str, None] = {}
+    kept: dict[str, None] = {}
+    length = 0
+    for word in _words_and_pairs(values, facts or {}):
+        if word in kept:
+            continue
+        length += len(word) + 1
+        if length > limit:
+            break
+        kept[word] = None
+    return " ".join(kept)
+
+
+def _words_and_pairs(values: Sequence[Any], facts: Mapping[str, str]) -> Iterator[str]:
+    """Yield the words of these values, some repeatedly, and then the pairs. What is not consumed is not read."""
     pairs = dict.fromkeys(
         f"{PAIR}{name}{PAIR}{word}"
-        for name, text in (facts or {}).items()
+        for name, text in facts.items()
         for word in words_in(text)
     )
     read = 0
@@ -82,20 +94,12 @@ def words_to_index(
         if read > MAX_READ:
             break
         read += len(text)
-        words_of_text = list(words_in(text))
-        words |= dict.fromkeys(words_of_text)
+        yield from words_in(text)
         if len(text) <= MAX_PAIRED:
-            pairs |= dict.fromkeys(_pairs(field, words_of_text))
+            pairs |= dict.fromkeys(_pairs(field, words_in(text)))
         for name, value in _WRITTEN.findall(text[:MAX_KEPT]) if ":" in text else ():
             pairs |= dict.fromkeys(_pairs(name, words_in(value)))
-    kept = []
-    length = 0
-    for word in (*words, *pairs):
-        length += len(word) + 1
-        if length > limit:
-            break
-        kept.append(word)
-    return " ".join(kept)
+    yield from pairs
 
 
 def _pairs(field: str, words: Iterable[str]) -> list[str]:

@@ -20,9 +20,10 @@ from approvals.access.usernames import shown_person
 from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.formatted import in_words
+from approvals.models import Decision
 from approvals.shown.notes import ShownNote
-from approvals.shown.requests import ShownDecision
-from approvals.states import status_label, verdict_label, via_label
+from approvals.shown.requests import ShownDecision, ShownHeading, ShownRequest
+from approvals.states import outcome_label, verdict_label, via_label
 from approvals.text.alignment import Op, PairBudget, text_runs
 from approvals.text.hunks import Hunk, LinePair, hunks
 from approvals.text.links import linked
@@ -30,6 +31,7 @@ from approvals.text.names import full_name, initials, marked_name, tone
 from approvals.text.tables import TableRow
 from approvals.text.text import visible
 from approvals.text.times import clock_time, relative_time, short_time
+from approvals.text.translation import quoted
 
 register = template.Library()
 
@@ -56,6 +58,7 @@ def note_text(note: ShownNote) -> SafeString:
 
 register.filter("visible", visible)
 register.filter("linked", linked)
+register.filter("quoted", quoted)
 register.filter("person_name", marked_name)
 register.filter("called", full_name)
 
@@ -159,7 +162,6 @@ def changed_line(pair: LinePair, side: str) -> SafeString:
     return format_html("<{0}>{1}</{0}>", tag, text)
 
 
-register.filter("status_label", status_label)
 register.filter("verdict_label", verdict_label)
 register.filter("via", via_label)
 
@@ -173,10 +175,19 @@ def short_key(key: str) -> str:
         return Truncator(key).chars(32)
 
 
-@register.filter
-def decision_label(decision: ShownDecision, kind: str) -> str:
-    """Return the label of the verdict of a decision, which may be one with break-glass access."""
-    return verdict_label(decision.verdict, kind, break_glass=decision.break_glass)
+@register.filter(name="outcome_label")
+def outcome_label_filter(
+    request: ShownRequest | ShownHeading, decision: Decision | ShownDecision | None
+) -> str:
+    """Return the label of a request: that of its `decision`, which may be one with break-glass access, or of its status."""
+    if not decision:
+        return outcome_label(request.status, request.kind)
+    return outcome_label(
+        request.status,
+        request.kind,
+        decision.verdict,
+        break_glass=decision.break_glass,
+    )
 
 
 @register.filter

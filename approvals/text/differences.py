@@ -44,6 +44,15 @@ def changes(
     return differences
 
 
+def changed_members(before: JsonMapping, after: JsonMapping) -> set[str]:
+    """Return the names, as tables show them, of the members of a masked object that are new or were different before."""
+    return {
+        visible_name(name)
+        for name, value in after.items()
+        if _written(before.get(name, ABSENT)) != _written(value)
+    }
+
+
 def _written(side: Any) -> str | None:
     return None if side is ABSENT else json.dumps(comparable(side))
 

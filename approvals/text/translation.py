@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
@@ -48,6 +49,12 @@ DECIDED = {
 def quoted(text: str) -> str:
     """Return a text in the quotation marks of the current language."""
     return gettext("“%(text)s”") % {"text": text}
+
+
+def in_one_line(names: Iterable[str]) -> str:
+    """Return names as in a sentence: “Ada, Bob and Carol”."""
+    *first, last = names
+    return gettext(" and ").join([", ".join(first), last]) if first else last
 
 
 def decided_words(verdict: str, who: str, at: datetime) -> str:

@@ -28,6 +28,10 @@ from approvals.queries.policy.grants.ledger import (
     uses_of,
 )
 from approvals.queries.policy.grants.unusable import why_unusable
+from approvals.queries.policy.rules.policy_versions import (
+    may_read_policy,
+    rules_that_allow,
+)
 from approvals.states import Door
 
 PAGE = 50
@@ -66,6 +70,8 @@ def ledger(request: SignedIn) -> HttpResponse:
         "next": f"?{urlencode(chosen | {'before': str(GrantCursor(last.given_at, last.pk))})}"
         if last
         else "",
+        "rules": rules_that_allow() if not ended and not filters else (),
+        "reads_policy": may_read_policy(request.standing),
         "may_stop": may_stop_grants(request.standing),
         "switched_on": asking_always(),
         "max_reason": MAX_REASON,

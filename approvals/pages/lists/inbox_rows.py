@@ -37,13 +37,12 @@ from approvals.states import (
     Kind,
     Priority,
     Status,
-    status_label,
-    verdict_label,
+    outcome_label,
 )
 from approvals.text.names import marked_name
 from approvals.text.secrets import mask_text
 from approvals.text.text import visible
-from approvals.text.translation import quoted
+from approvals.text.translation import in_one_line, quoted
 
 #: How many characters of an input are read to find the key fields chosen by an administrator.
 MUCH = 8_000
@@ -150,7 +149,7 @@ class InboxRow:
     address: str = ""
     #: Equal for requests that are merged into one row if there are many; None for one that always has its own.
     likeness: Hashable | None = None
-    #: The votes, if it is decided by them and pending.
+    #: The votes, if it is decided by them.
     ballot: Ballot | None = None
     #: The person's vote, if it counts: the request then waits for others.
     voted: CastVote | None = None
@@ -241,10 +240,11 @@ class InboxRow:
         )
 
     def _votes(self) -> RowVotes:
-        current = None if self.ballot is None else self.ballot.current
+        ballot = self.ballot if self.request.pending else None
+        current = None if ballot is None else ballot.current
         return RowVotes(
-            count="" if current is None else current.count,
-            progress="" if self.ballot is None else self.ballot.words,
+            count="" if current is None else current.approvals,
+            progress="" if ballot is None else ballot.words,
             own="" if self.voted is None else self.voted.vote.verdict,
         )
 
@@ -270,11 +270,13 @@ class InboxRow:
     @property
     def outcome(self) -> str:
         """The decision and its author, in a few words."""
+        request = self.request
         if self.decision is None:
-            return status_label(self.request.status, self.request.kind)
-        label = verdict_label(
+            return outcome_label(request.status, request.kind)
+        label = outcome_label(
+            request.status,
+            request.kind,
             self.decision.verdict,
-            self.request.kind,
             break_glass=self.decision.break_glass,
         )
         if self.request.repeats is not None:
@@ -292,8 +294,18 @@ class InboxRow:
             }
         return _("%(outcome)s by %(name)s") % {
             "outcome": label,
-            "name": marked_name(self.decision.by_name),
+            "name": self._decided_by(self.decision),
         }
+
+    def _decided_by(self, decision: Decision) -> str:
+        """Return the name of the decider, or those of all whose votes decided."""
+        deciders = (
+            self.ballot.deciders(decision.verdict, break_glass=decision.break_glass)
+            if self.ballot is not None
+            else []
+        )
+        names = [voter.username for voter in deciders] or [decision.by_name]
+        return in_one_line(map(marked_name, names))
 
 
 def rows_for(viewer: Standing, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
@@ -308,7 +320,7 @@ def rows_for(viewer: Standing, requests: Iterable[ApprovalRequest]) -> list[Inbo
         for request in requests
     }
     longer = _longer_beginnings(requests, key_fields)
-    ballots = ballots_of(request for request in requests if request.pending)
+    ballots = ballots_of(requests)
     # Looked up once for all rows: a long list is rendered for every page and push.
     home = reverse("approvals:requests")
     return [

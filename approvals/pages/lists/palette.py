@@ -13,7 +13,7 @@ from approvals.queries.filters import Filters
 from approvals.queries.lists.saved_views import views_for
 from approvals.queries.palette import people_for, requests_found
 from approvals.queries.search_words import MAX_SEARCH
-from approvals.states import status_label
+from approvals.states import outcome_label
 from approvals.text.text import visible
 
 
@@ -31,7 +31,11 @@ def palette(request: SignedIn) -> HttpResponse:
         items = [
             {
                 "label": found_request.title,
-                "hint": status_label(found_request.status, found_request.kind),
+                "hint": outcome_label(
+                    found_request.status,
+                    found_request.kind,
+                    found_request.decided_verdict,
+                ),
                 "icon": "file-text",
                 "url": found_request.get_absolute_url(),
             }

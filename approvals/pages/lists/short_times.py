@@ -25,13 +25,13 @@ def _distance(seconds: float) -> str:
     if seconds < 60:
         return _("just now") if past else _("in 1m")
     if seconds >= 86400:
-        return (_("%(number)dd ago") if past else _("in %(number)dd")) % {
-            "number": seconds // 86400
+        return (_("%(number)sd ago") if past else _("in %(number)sd")) % {
+            "number": int(seconds / 86400)
         }
     if seconds >= 3600:
-        return (_("%(number)dh ago") if past else _("in %(number)dh")) % {
-            "number": seconds // 3600
+        return (_("%(number)sh ago") if past else _("in %(number)sh")) % {
+            "number": int(seconds / 3600)
         }
-    return (_("%(number)dm ago") if past else _("in %(number)dm")) % {
-        "number": seconds // 60
+    return (_("%(number)sm ago") if past else _("in %(number)sm")) % {
+        "number": int(seconds / 60)
     }

@@ -115,6 +115,31 @@
     button.click();
   });
 
+  // --- Enter in one of several fields does not send a form that is still being filled in.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.ctrlKey || event.metaKey || window.pausepoint.typing.isComposing(event)) return;
+    const form = event.target.matches?.(".request form.fields input:not([type=file], [name=typed_name])") ? event.target.form : null;
+    const fields = form?.querySelectorAll("input:not([type=hidden]), select, textarea:not([name=comment])") ?? [];
+    if (fields.length > 1) event.preventDefault();
+  });
+
+  // --- The server names all problems of a form at once; the browser would name one after another. Only the browser knows of a
+  // half-typed date, and a decision that is held for a while has to be right at once.
+  document.addEventListener("click", ({ target }) => {
+    const form = target instanceof Element ? target.closest("button")?.form : null;
+    if (!form?.matches(".request form.fields")) return;
+    form.noValidate = !Number(document.body.dataset.holdSeconds) && ![...form.querySelectorAll("input")].some((field) => field.validity.badInput);
+  }, true);
+
+  // --- The first field with a problem has the focus, unless the person has gone on elsewhere.
+  function focusProblem() {
+    const refusal = document.activeElement;
+    if (!refusal?.matches(".request .refusal")) return;
+    const fields = refusal.closest(".request")?.querySelectorAll("[aria-invalid=true]") ?? [];
+    [...fields].find((field) => field.checkVisibility())?.focus();
+  }
+  for (const name of /** @type {const} */ (["DOMContentLoaded", "htmx:afterSettle"])) document.addEventListener(name, focusProblem);
+
   // --- The button in the bar opens the form with the changes.
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a.to-edit"), edit = link?.closest(".request")?.querySelector("details.edit");

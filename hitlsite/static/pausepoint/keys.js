@@ -75,7 +75,9 @@
     if (button.matches("label")) return button.click();
     if (window.pausepoint.seen.hasJustMoved()) return announce(gettext("The page has just moved. Look at it, then press again."));
     // First the rest of it, page by page.
-    if (key === "a" && window.pausepoint.seen.readOn([card])) return announce(gettext("You have not seen all of it. Read on, then press a again."));
+    if (key === "a" && window.pausepoint.seen.readOn([card])) {
+      return announce(window.pausepoint.seen.goToFile(card) ? gettext("You have not seen this file. Press Enter to open it.") : gettext("You have not seen all of it. Read on, then press a again."));
+    }
     const collapsed = button.closest("details:not([open])"), caution = cautionFor(card);
     const name = key === "a" ? button.form?.elements.typed_name : null;
     if (collapsed) {
@@ -166,8 +168,9 @@
 
   /** @param {HTMLElement} row */
   function unfold(row) {
-    const left = window.pausepoint.unfold(openCardOf(row));
-    announce(left ? gettext("Everything is open. Press o again to see more of it.") : gettext("Everything is open, and was in view."));
+    const card = openCardOf(row), left = window.pausepoint.unfold(card);
+    if (window.pausepoint.seen.goToFile(card)) announce(gettext("You have not seen this file. Press Enter to open it."));
+    else announce(left ? gettext("Everything is open. Press o again to see more of it.") : gettext("Everything is open, and was in view."));
   }
 
   /** @param {HTMLElement} row @param {boolean} range */

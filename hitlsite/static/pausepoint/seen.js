@@ -231,6 +231,16 @@
     return true;
   }
 
+  // Focus what opens the file that was not seen yet, or marks it as viewed, if that is the next part. Returns whether it is.
+  /** @param {HTMLElement} card */
+  function goToFile(card) {
+    const file = missing(card)[0]?.closest(".attachments li");
+    const controls = file ? [...file.querySelectorAll(".pdf[open] button, .pdf:not([open]) > summary"), ...file.querySelectorAll("a[data-opens]")] : [];
+    const control = /** @type {HTMLElement | undefined} */ (controls.find((each) => each.checkVisibility()));
+    control?.focus({ preventScroll: true });
+    return control !== undefined;
+  }
+
   // --- Read on: show the next part of these cards that was not in view. Returns whether there was one.
   /** @param {HTMLElement[]} cards */
   function readOn(cards) {
@@ -248,5 +258,5 @@
     return viewed.has("raw") || !card.querySelector(".left-out");
   }
   document.addEventListener("pausepoint:opened", () => { moved = -Infinity; });
-  window.pausepoint.seen = { readOn, isSeen, hasJustMoved: () => performance.now() - moved < PAUSE };
+  window.pausepoint.seen = { readOn, goToFile, isSeen, hasJustMoved: () => performance.now() - moved < PAUSE };
 })();

@@ -33,7 +33,6 @@
   // As `approvals.text.times.relative_time` writes them. Some languages have a word for two days, which it has not.
   const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always" });
   const byDay = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
-  const brief = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always", style: "narrow" });
   const DAY = 86400, UNITS = /** @type {const} */ ([["hour", 3600], ["minute", 60]]);
 
   // Count calendar days in the person's time zone: what is 25 hours away may be the day after tomorrow.
@@ -57,13 +56,15 @@
     return Math.abs(seconds) < 10 && seconds <= 0 ? gettext("just now") : words.format(Math.trunc(seconds), "second");
   }
 
-  // In few characters, for the rows of a list: “3h ago”, “in 4m”.
+  // As `approvals.pages.lists.short_times` writes them for the rows of a list: browsers shorten minutes to “m” in languages
+  // where that stands for metres.
   /** @param {number} seconds */
   function briefly(seconds) {
-    for (const [unit, size] of /** @type {const} */ ([["day", DAY], ...UNITS])) {
-      if (Math.abs(seconds) >= size) return brief.format(Math.trunc(seconds / size), unit);
-    }
-    return seconds <= 0 ? gettext("just now") : brief.format(1, "minute");
+    const past = seconds <= 0, apart = Math.abs(seconds), number = (/** @type {number} */ size) => ({ number: Math.trunc(apart / size) });
+    if (apart < 60) return past ? gettext("just now") : gettext("in 1m");
+    if (apart >= DAY) return interpolate(past ? gettext("%(number)sd ago") : gettext("in %(number)sd"), number(DAY), true);
+    if (apart >= 3600) return interpolate(past ? gettext("%(number)sh ago") : gettext("in %(number)sh"), number(3600), true);
+    return interpolate(past ? gettext("%(number)sm ago") : gettext("in %(number)sm"), number(60), true);
   }
 
   function refresh() {

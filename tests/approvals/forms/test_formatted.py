@@ -172,10 +172,15 @@ def test_numbers_have_separators_from_ten_thousand_unless_they_count_nothing():
 @pytest.mark.parametrize(
     ("amount", "currency", "words"),
     [
-        (12400, "EUR", "12,400 EUR"),
-        (40, "USD", "40 USD"),
-        (0.5, "CHF", "0.5 CHF"),
+        (12400, "EUR", "12,400.00 EUR"),
+        (40, "USD", "40.00 USD"),
+        (38.9, "CHF", "38.90 CHF"),
+        (1250.0, "EUR", "1,250.00 EUR"),
+        (1250.0, "JPY", "1,250 JPY"),
+        (1.5, "KWD", "1.500 KWD"),
+        (0.125, "EUR", "0.125 EUR"),
         ("18900.00", "EUR", "18,900.00 EUR"),
+        ("18900.0000", "EUR", "18,900.00 EUR"),
         # Neither of these is certainly money.
         ("12400", "EUR", "12400"),
         (40, "eur", "40"),
@@ -184,7 +189,7 @@ def test_numbers_have_separators_from_ten_thousand_unless_they_count_nothing():
         (True, "EUR", "true"),
     ],
 )
-def test_an_amount_beside_a_currency_is_money_without_decimals_that_it_does_not_have(amount, currency, words):
+def test_an_amount_beside_a_currency_has_the_decimals_of_its_currency(amount, currency, words):
     value = {"to": "Ann", "amount": amount, "currency": currency}
     assert shown(value, None)["amount"] == words
     assert shown({"total": value}, None)["total.amount"] == words
@@ -192,7 +197,7 @@ def test_an_amount_beside_a_currency_is_money_without_decimals_that_it_does_not_
 
 def test_the_key_values_say_the_currency_once():
     value = {"to": "Ann", "amount": 12400, "currency": "EUR", "reference": "R-1"}
-    assert key_values(value, []) == [("to", "Ann"), ("amount", in_data("12400", "12,400 EUR")), ("reference", "R-1")]
+    assert key_values(value, []) == [("to", "Ann"), ("amount", in_data("12400", "12,400.00 EUR")), ("reference", "R-1")]
     assert key_values(value | {"currency": "points"}, [])[1:] == [
         ("amount", in_data("12400", "12,400")),
         ("currency", "points"),
@@ -202,13 +207,17 @@ def test_the_key_values_say_the_currency_once():
 def test_a_currency_does_not_stand_again_below_its_amount():
     value = {"total": {"amount": 5, "currency": "EUR"}, "amount": "18900.00", "currency": "EUR"}
     table = formatted(rows(value), value, None)
-    assert [row.name for row in without_currency(table, value)] == ["total", "amount"]
+    assert [row.name for row in without_currency(table)] == ["total", "amount"]
     assert [row.name for row in table[0].rows] == ["amount"]
     other = {"amount": 5, "currency": "points"}
-    assert without_currency(formatted(rows(other), other, None), other) == rows(other)
+    assert without_currency(formatted(rows(other), other, None)) == rows(other)
     fee = {"fee": 5, "currency": "EUR"}
-    assert [row.name for row in without_currency(formatted(rows(fee), fee, SCHEMA), fee)] == ["fee"]
+    assert [row.name for row in without_currency(formatted(rows(fee), fee, SCHEMA))] == ["fee"]
     assert key_values(fee, (), "", SCHEMA) == [("fee", in_data("5", "5.00 EUR"))]
+    # An amount in another currency says nothing of this one.
+    assert key_values(fee | {"currency": "USD"}, (), "", SCHEMA)[1:] == [("currency", "USD")]
+    # A text that looks like an amount is none.
+    assert key_values({"note": "5 EUR</data>", "currency": "EUR"}, ())[1:] == [("currency", "EUR")]
 
 
 def test_cells_of_tables_are_in_words_too_but_texts_in_csv_stay_as_they_are():
@@ -217,7 +226,7 @@ def test_cells_of_tables_are_in_words_too_but_texts_in_csv_stay_as_they_are():
     value = {"lines": lines, "csv": "rows,b\n12000,1\n2,3"}
     table, text = formatted(rows(value), value, schema)
     assert [[cell.shown or cell.value for cell in line.cells] for line in table.rows] == [
-        ["12,000 JPY", "12,000", "7 EUR", "EUR"],
+        ["12,000 JPY", "12,000", "7.00 EUR", "EUR"],
         ["none", "1", "8", "none"],
     ]
     assert [[cell.shown for cell in line.cells] for line in text.rows] == [["", ""]] * 2

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from approvals.states import OUTCOMES, Kind, Verdict, status_label, verdict_label
+from approvals.states import OUTCOMES, Kind, Status, Verdict, outcome_label, status_label, verdict_label
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
-from tests.support.people import alice
+from tests.support.markup import parse
+from tests.support.people import alice, bob
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,27 @@ from tests.support.people import alice
 def test_the_label_follows_the_kind(kind, verdict, label):
     assert (verdict_label(verdict, kind), status_label(OUTCOMES[verdict], kind)) == (label, label)
     assert verdict_label(Verdict.EDIT, Kind.APPROVAL) == "Approved with changes"
+
+
+def test_the_verdict_names_a_request_and_without_one_its_status_does():
+    assert outcome_label(Status.APPROVED, Kind.APPROVAL, Verdict.EDIT) == "Approved with changes"
+    assert outcome_label(Status.APPROVED, Kind.APPROVAL) == "Approved"
+
+
+@pytest.mark.django_db
+def test_a_request_approved_with_changes_shows_what_runs_and_says_so_on_every_page():
+    owner = alice()
+    request = make_request(owner, input={"amount": 10, "to": "acme"}, tool_name="pay")
+    decide(request, bob(), Verdict.EDIT, edited_input={"amount": 7, "to": "acme"})
+    client = browser(owner)
+    page = parse(client.get(request.get_absolute_url()).text)
+    assert page.find("title")[0].words == f"Approved with changes: {request.title} · Pausepoint"
+    assert [badge.words for badge in page.find("span", class_="status-approved")] == ["Approved with changes"]
+    [table] = [table for table in page.find("table") if table.words.startswith("Input, as approved")]
+    assert [row.words for row in table.find("tr")] == ["amount changed 7", "to acme"]
+    assert page.find("pre", id=f"raw-{request.pk}")[0].words == '{"amount":7,"to":"acme"}'
+    for address in ("/?status=any", f"/requests/{request.pk}/record/", f"/palette/?q={request.title}"):
+        assert "Approved with changes" in client.get(address).text
 
 
 @pytest.mark.django_db

@@ -116,6 +116,23 @@ def test_index_follows_deleted_and_changed_texts(desk):
     assert (found("parcel"), found("something"), found("4711")) == ([], ["message"], [])
 
 
+class Counted(list):
+    """A list that counts the items that were read."""
+
+    read = 0
+
+    def __iter__(self):
+        for item in super().__iter__():
+            self.read += 1
+            yield item
+
+
+def test_nothing_is_read_beyond_the_limit():
+    words = Counted(f"word{number}" for number in range(10_000))
+    assert words_to_index(words, limit=24) == "word0 word1 word2 word3"
+    assert words.read == 5
+
+
 def test_indexed_text_is_bounded():
     assert len(words_to_index({"a": " ".join(f"word{n}" for n in range(100_000))})) <= MAX_KEPT
     assert words_to_index("a b", ["A", {"c": None, "b": True}]) == "a b c"

@@ -204,6 +204,18 @@ def rules_naming(person: User) -> RulesInWords:
     return _live_rules_in_words(names)
 
 
+def rules_that_allow() -> list[tuple[int, Rule, list[str]]]:
+    """Return the live rules that let calls run without asking, with their numbers and descriptions."""
+    live = live_version()
+    if live is None:
+        return []
+    return [
+        (number, rule, words)
+        for number, (rule, words) in enumerate(rules_in_words(live.document), 1)
+        if rule.then == Then.ALLOW
+    ]
+
+
 def _live_rules_in_words(wanted: Callable[[Rule], bool]) -> RulesInWords:
     live = live_version()
     if live is None:

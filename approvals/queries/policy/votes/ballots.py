@@ -40,6 +40,7 @@ from approvals.queries.policy.votes.stages import (
     names_in,
     stages_of,
 )
+from approvals.states import APPROVING
 from approvals.text.secrets import mask_text
 from approvals.text.text import visible
 
@@ -130,6 +131,22 @@ class Ballot:
         seats = absence.seats(person.pk, person.away_for, self.interested)
         place = seat_for(self.terms, seats, self.tally, self.electorate)
         return place and place[0]
+
+    def needs(self, person: Standing) -> bool:
+        """Return whether it waits for the vote of this person."""
+        return self.admits(person) and self.standing_vote_of(person) is None
+
+    def deciders(
+        self, verdict: str, *, break_glass: bool | None = False
+    ) -> list[Voter]:
+        """Return the people whose votes made this verdict, if they are several."""
+        approves = verdict in APPROVING
+        deciders = [
+            cast.voter
+            for cast in self.votes
+            if cast.counts and cast.vote.approves == approves
+        ]
+        return [] if break_glass or len(deciders) < 2 else deciders
 
     @property
     def look(self) -> Hashable:

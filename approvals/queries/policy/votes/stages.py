@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import Group as Team
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from approvals.db.many import any_of
 from approvals.policy.terms import Terms, VoterGroup
@@ -66,14 +67,27 @@ class StageProgress:
     @property
     def count(self) -> str:
         """The approvals so far and those needed; with *or*, of the group that is nearest to its own."""
+        return _("%(votes)d of %(needed)d") % self._approvals
+
+    @property
+    def approvals(self) -> str:
+        """The same where nothing else says what is counted: “1 of 2 approvals”."""
+        text = ngettext(
+            "%(votes)d of %(needed)d approval",
+            "%(votes)d of %(needed)d approvals",
+            self._approvals["needed"],
+        )
+        return text % self._approvals
+
+    @property
+    def _approvals(self) -> dict[str, int]:
         groups = self.groups
         if self.any:
             groups = [min(groups, key=lambda group: group.needed - group.votes)]
-        values = {
+        return {
             "votes": sum(group.votes for group in groups),
             "needed": sum(group.needed for group in groups),
         }
-        return _("%(votes)d of %(needed)d") % values
 
     @property
     def words(self) -> str:

@@ -9,6 +9,7 @@ from approvals.models import ApprovalRequest, AskAlways, AuditEntry, Grant, Tool
 from approvals.states import Audience, Width
 from tests.approvals.actions.policy.granting import ask, give, terms
 from tests.support.desk.pressing import HTMX, at, browser
+from tests.support.desk.ruling import apply_policy
 from tests.support.markup import Element, forms, parse
 from tests.support.people import alice, bob, carol, make_person
 
@@ -43,6 +44,22 @@ def test_deciders_and_auditors_see_all_grants_and_others_those_for_their_calls()
     assert (titles(page(decider)), titles(page(carol()))) == (both, both)
     assert (titles(page(asker)), titles(page(other))) == (both[1:], both[:1])
     assert titles(page(make_person("eve"))) == []
+
+
+def test_the_rules_that_let_calls_run_stand_above_the_grants():
+    apply_policy(
+        {"name": "Ask", "match": {"tools": ["pay"]}, "then": "ask"},
+        {"name": "Reading <b>", "match": {"tools": ["list*"]}, "then": "allow"},
+    )
+    (rules,) = page(User.objects.get(username="root")).find("section", **{"aria-labelledby": "allowing-rules"})
+    (link,) = rules.find("a", class_="row-title")
+    assert (link.words, link.attributes["href"]) == ("2. Reading <b>", "/settings/policy/#rule-2")
+    assert [line.words for line in rules.find("p", class_="meta")] == [
+        "Allows calls of list* without asking."
+    ]
+    (rules,) = page(bob()).find("section", **{"aria-labelledby": "allowing-rules"})
+    assert rules.find("p", class_="note")[0].words == "One rule allows calls. Administrators and auditors can read it."
+    assert "allowing-rules" not in browser(bob()).get(f"{LEDGER}?show=ended").text
 
 
 def test_a_row_says_the_terms_in_words():

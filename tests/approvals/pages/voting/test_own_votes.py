@@ -50,6 +50,30 @@ def test_the_card_says_that_you_have_voted_and_lets_you_change_it(payment, peopl
     assert own_words(client, payment) == []
 
 
+def test_a_request_is_not_counted_for_people_whose_vote_it_does_not_need(payment, people):
+    def counts():
+        pages = [parse(browser(person).get("/").text) for person in people]
+        return [page.find("span", id="tab-inbox")[0].words for page in pages]
+
+    make_request(payment.requested_by)
+    assert counts() == ["2", "2", "1"]
+    vote(payment, people[0])
+    assert counts() == ["1", "2", "1"]
+
+
+def test_a_row_says_what_it_counts_and_names_everyone_who_decided(payment, people):
+    vote(payment, people[0])
+    client = browser(people[2])
+    (count,) = parse(client.get("/").text).find("span", class_="row-progress")
+    assert (count.words, count.attributes["title"]) == ("1 of 2 approvals", "1 of 2, security missing")
+    vote(payment, people[1])
+    (outcome,) = parse(client.get("/").text).find("span", class_="row-outcome")
+    assert outcome.words == "Approved by bob and dave"
+    page = parse(client.get(payment.get_absolute_url()).text)
+    assert page.find("div", class_="outcome")[0].words.startswith("Approved by bob and dave just now")
+    assert page.find("span", class_="row-progress") == []
+
+
 def test_it_says_it_of_a_rejection_and_of_changes_and_not_to_others(people):
     request = make_voted(alice(), Terms(stages=both(group(votes=2)).stages, veto=False), input=REFUND)
     vote(request, people[0], Verdict.REJECT)

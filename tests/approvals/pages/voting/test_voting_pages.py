@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from approvals.access.standing import standing_of
+from approvals.exceptions import Invalid
 from approvals.live.batching import BatchCache
 from approvals.models import Decision, Vote
 from approvals.pages.cards import card_for
@@ -18,7 +19,7 @@ from approvals.policy.terms import MessageRule, OnExpire, Terms
 from approvals.states import Verdict
 from tests.support.desk.away import away
 from tests.support.desk.pressing import HTMX, at, browser, press, seen
-from tests.support.desk.requests import REFUND, stored
+from tests.support.desk.requests import REFUND, decide, stored
 from tests.support.desk.scopes import again
 from tests.support.desk.votes import both, group, make_voted, vote, votes_of, with_terms
 from tests.support.markup import buttons, forms, parse
@@ -95,6 +96,9 @@ def test_where_every_decision_needs_a_message_the_page_says_so(people):
     (form,) = page.find("details", class_="edit")
     assert "Message to the agent" in form.words
     assert "(optional)" not in form.words
+    with pytest.raises(Invalid) as refused:
+        decide(request, people[0], Verdict.EDIT, edited_input=["no object"])
+    assert [*refused.value.errors] == ["edited_input", "comment"]
 
 
 def test_a_lost_vote_is_struck_out(payment, people):
@@ -107,7 +111,7 @@ def test_a_lost_vote_is_struck_out(payment, people):
 
 def test_the_inbox_says_how_far_it_is(payment, people):
     vote(payment, people[0])
-    assert words_of(browser(carol()).get("/requests/").text, "span", "row-progress") == ["1 of 2"]
+    assert words_of(browser(carol()).get("/requests/").text, "span", "row-progress") == ["1 of 2 approvals"]
 
 
 def test_the_inbox_reads_as_many_statements_for_one_voted_request_as_for_many(payment, people):

@@ -131,6 +131,8 @@ def test_a_pdf_is_shown_in_a_frame_that_reaches_nothing_and_is_left_by_keyboard(
     page.keyboard.press("o")
     page.wait_for_function(SEE_REST)
     assert (page.locator("iframe").count(), messages) == (0, [])
+    expect(page.locator("summary", has_text="Show message.pdf")).to_be_focused()
+    expect(page.locator("#announcements")).to_have_text("You have not seen this file. Press Enter to open it.")
     for place, name in enumerate(HOSTILE):
         page.get_by_text(f"Show {name}").click()
         until(lambda: page.evaluate("true") and viewers() > place, "the viewer shows the PDF")  # noqa: B023 - called here
