@@ -18,7 +18,9 @@ def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
     """Respond to everyone else as if the page did not exist."""
 
     @refusals_as_pages
-    def guarded(request: SignedIn, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(
+        request: SignedIn, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
         if not permissions.may_administer(request.standing):
             raise Http404
         return view(request, *args, **kwargs)

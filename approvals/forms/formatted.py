@@ -258,8 +258,9 @@ def _leaf(row: TableRow, value: Any, schema: Any) -> TableRow:
     if row.block or row.empty or row.secret or row.hidden or row.note:
         return row
     schema = schema if isinstance(schema, Mapping) else {}
-    if currency := currency_of(schema) or schema.get(_BESIDE):
-        money = _money(value, currency)
+    described = currency_of(schema)
+    if currency := described or schema.get(_BESIDE):
+        money = _money(value, currency, may_be_cents=not described)
         return replace(row, shown=money, currency=currency if money else "")
     if not isinstance(value, str):
         return replace(row, shown=_grouped(row.name, value))
@@ -326,15 +327,19 @@ def _duration(value: str) -> str:
     return " ".join(filter(None, words))
 
 
-def _money(value: Any, currency: str) -> str:
-    """Return an amount with its currency; empty if it is not an amount, or if formatting would not be exact."""
+def _money(value: Any, currency: str, *, may_be_cents: bool) -> str:
+    """Return an amount with its currency; empty if it is not an amount, or if formatting would not be exact.
+
+    A whole amount that may be in cents gets no decimals, which would say that it is not.
+    """
     text = _digits_of(value) if not isinstance(value, str) else value
     if not _AMOUNT.fullmatch(text) or not _CODE.fullmatch(currency):
         return ""
     whole, point, decimals = text.partition(".")
     # Zeros beyond the smaller unit of the currency say nothing.
     exact = f"{whole}{point}{decimals.rstrip('0')}"
-    return f"{_number(exact, least=_DECIMALS.get(currency, 2))} {currency}"
+    least = 0 if may_be_cents and not point else _DECIMALS.get(currency, 2)
+    return f"{_number(exact, least=least)} {currency}"
 
 
 def _grouped(name: str, value: Any) -> str:

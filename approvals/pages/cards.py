@@ -201,20 +201,21 @@ class Card:
         if self.outcome is None or not self.outcome.decision.by_name:
             return ""
         names = [
-            full_name(voter.display_name, voter.username) for voter in self.deciders
+            full_name(voter.username, voter.display_name) for voter in self.deciders
         ]
-        name = full_name(self.request.decided_display, self.outcome.decision.by_name)
+        name = full_name(self.outcome.decision.by_name, self.request.decided_display)
         return in_one_line(names or [name])
 
     @property
     def label(self) -> str:
         """The label of its verdict, or of its status."""
-        decision = self.outcome and self.outcome.decision
+        status = self.request.status
+        kind = self.request.kind
+        if self.outcome is None:
+            return outcome_label(status, kind)
+        decision = self.outcome.decision
         return outcome_label(
-            self.request.status,
-            self.request.kind,
-            decision and decision.verdict,
-            break_glass=decision and decision.break_glass,
+            status, kind, decision.verdict, break_glass=decision.break_glass
         )
 
     @property

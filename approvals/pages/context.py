@@ -6,6 +6,7 @@ from typing import Any
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing
 from approvals.access.visibility import visibility_key
 from approvals.live.batching import BatchCache
@@ -33,11 +34,7 @@ def waiting_count_for(viewer: Standing, shared: BatchCache) -> int:
         count = shared.once(
             "waiting for deciders", lambda: capped_count(queries.inbox_for(viewer))
         )
-    if (
-        not count
-        or count == queries.COUNT_LIMIT
-        or not permissions.decides_some(viewer)
-    ):
+    if count in {0, queries.COUNT_LIMIT} or DECIDE not in viewer.rights:
         return count
     voted_on = shared.once(
         ("voted on", visibility_key(viewer)), lambda: waiting_for_votes(viewer)

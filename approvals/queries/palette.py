@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.db.models import F
 
 from approvals import queries
 from approvals.access import permissions
 from approvals.access.standing import Standing
-from approvals.models import ApprovalRequest
 from approvals.queries.search import with_words
 from approvals.queries.suggestions import usernames
 
@@ -16,8 +17,8 @@ MAX_FOUND = 8
 MAX_PEOPLE = 200
 
 
-def requests_found(viewer: Standing, q: str) -> list[ApprovalRequest]:
-    """Return the newest requests with these words that the person may see, with the verdicts of their decisions."""
+def requests_found(viewer: Standing, q: str) -> list[Any]:
+    """Return the newest requests with these words that the person may see, each with its `decided_verdict`."""
     requests = (
         with_words(queries.requests_for(viewer), q)
         .select_related(None)

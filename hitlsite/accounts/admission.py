@@ -73,7 +73,8 @@ def _follow_name(person: User, name: str) -> None:
 
 
 def _is_fresh(claims: Mapping[str, Any]) -> bool:
-    return claims["auth_time"] >= time.time() - settings.HITL_FRESH_SIGN_IN
+    since: float = claims["auth_time"]
+    return since >= time.time() - settings.HITL_FRESH_SIGN_IN
 
 
 def _person_of(request: HttpRequest, claims: Mapping[str, Any], email: str) -> User:

@@ -75,9 +75,10 @@ class _Transport(BaseAdapter):
         self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
     ) -> requests.Response:
         url = str(request.url)
-        body = request.body or b""
+        # allauth sends forms and nothing else.
+        body = str(request.body or "").encode()
         headers = {
-            name: value
+            name: str(value)
             for name, value in request.headers.items()
             if name in {"Accept", "Authorization", "Content-Type"}
         }
@@ -86,7 +87,7 @@ class _Transport(BaseAdapter):
             reply = http_post.exchange(
                 str(request.method),
                 url,
-                body.encode() if isinstance(body, str) else body,
+                body,
                 headers,
                 allow_private=_is_private_host(url),
                 seconds=max(_deadline.get() - time.monotonic(), 0.01),
