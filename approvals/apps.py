@@ -69,7 +69,7 @@ def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
     if user is not None:
         # Django sends the signal before it flushes the session; a page that checks at once must not find it.
         request.session.flush()
-        doorbell.notify([doorbell.user_group(user.pk)], {"type": "session.ended"})
+        doorbell.notify({doorbell.user_group(user.pk)}, {"type": "session.ended"})
 
 
 def make_roles(using: str, apps: Any = None, **_: Any) -> None:

@@ -35,7 +35,7 @@ def chat_group(chat_pk: int) -> str:
 
 def notify_chat(chat_pk: int) -> None:
     """Notify the pages of a chat of a change."""
-    doorbell.notify([chat_group(chat_pk)], {"type": "chat.changed"})
+    doorbell.notify({chat_group(chat_pk)}, {"type": "chat.changed"})
 
 
 def set_handlers(
@@ -80,7 +80,7 @@ def notify_stop(turn_id: int) -> None:
     if _on_stop is not None:
         _on_stop(turn_id)
     else:
-        doorbell.notify([RUNNERS], {"type": "turn.stop", "turn": turn_id})
+        doorbell.notify({RUNNERS}, {"type": "turn.stop", "turn": turn_id})
 
 
 async def listen_for_stops() -> None:

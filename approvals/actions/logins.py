@@ -110,5 +110,5 @@ def _end(person: User, session_keys: list[str]) -> int:
         PersonSession.objects.filter(session_key__in=session_keys).delete()
         ended, _each = Session.objects.filter(session_key__in=session_keys).delete()
         message = {"type": "session.ended"}
-        after_commit(doorbell.notify, doorbell.user_group(person.pk), message)
+        after_commit(doorbell.notify, {doorbell.user_group(person.pk)}, message)
     return ended

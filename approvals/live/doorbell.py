@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -53,7 +53,7 @@ def use_loop(loop: asyncio.AbstractEventLoop) -> None:
     _loop = loop
 
 
-def notify(groups: Collection[str], message: Mapping[str, object]) -> None:
+def notify(groups: Set[str], message: Mapping[str, object]) -> None:
     """Send `message` to these groups, with the name of its handler under `type`.
 
     May be called on any thread. Never blocks and never raises. The notifications of a commit leave in one task.
@@ -65,7 +65,7 @@ def notify(groups: Collection[str], message: Mapping[str, object]) -> None:
     if isinstance(layer, InMemoryChannelLayer):
         # Here all listeners are known; those of other processes, with Redis, are not. A listener that joins later reads the
         # rows after joining, and so sees everything committed before.
-        groups = [group for group in groups if group in layer.groups]
+        groups = {group for group in groups if group in layer.groups}
     if not groups:
         return
     with _lock:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from approvals import queries
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn, refusals_as_pages
-from approvals.shown.requests import shown_heading
+from approvals.shown.requests import shown_decision, shown_heading
 from approvals.text.differences import changes
 
 
@@ -29,7 +29,7 @@ def difference(request: SignedIn, pk: UUID, other: UUID) -> HttpResponse:
     context = {
         "asked": shown_heading(current),
         "past": shown_heading(past),
-        "decision": decision,
+        "decision": shown_decision(past, decision),
         "rows": changes(
             before, current.input, [*(current.secrets or ()), *(past.secrets or ())]
         ),

@@ -134,7 +134,7 @@ def _tell_pages(absence: Absence) -> None:
     for person in (absence.person_id, absence.delegate_id):
         if person is not None:
             doorbell.notify(
-                doorbell.user_group(person),
+                {doorbell.user_group(person)},
                 {"type": "absence.changed", "person": absence.person_id},
             )
 

@@ -16,7 +16,7 @@ async def tasks_of_three_notifications(monkeypatch, layer: Any) -> int:
     doorbell.use_loop(asyncio.get_running_loop())
     before = asyncio.all_tasks()
     for number in range(3):
-        doorbell.notify([doorbell.DESK], {"type": "told", "number": number})
+        doorbell.notify({doorbell.DESK}, {"type": "told", "number": number})
     await asyncio.sleep(0)
     started = asyncio.all_tasks() - before
     if started:

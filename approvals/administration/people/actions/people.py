@@ -260,7 +260,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
             data["sessions_ended"] = end_all_sessions(person)
             message = {"type": "session.ended"}
             transactions.after_commit(
-                doorbell.notify, doorbell.user_group(person.pk), message
+                doorbell.notify, {doorbell.user_group(person.pk)}, message
             )
         record_person("person.changed", person, data, by=by)
     return person

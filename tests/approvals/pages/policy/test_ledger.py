@@ -55,9 +55,10 @@ def test_the_rules_that_let_calls_run_stand_above_the_grants():
     (link,) = rules.find("a", class_="row-title")
     assert (link.words, link.attributes["href"]) == ("2. Reading <b>", "/settings/policy/#rule-2")
     assert [line.words for line in rules.find("p", class_="meta")] == ["Allows calls of list* without asking."]
-    (rules,) = page(bob()).find("section", **{"aria-labelledby": "allowing-rules"})
+    decider = bob()
+    (rules,) = page(decider).find("section", **{"aria-labelledby": "allowing-rules"})
     assert rules.find("p", class_="note")[0].words == "One rule allows calls. Administrators and auditors can read it."
-    assert "allowing-rules" not in browser(bob()).get(f"{LEDGER}?show=ended").text
+    assert "allowing-rules" not in browser(decider).get(f"{LEDGER}?show=ended").text
 
 
 def test_a_row_says_the_terms_in_words():
