@@ -115,10 +115,10 @@
     button.click();
   });
 
-  // --- Enter in one of several fields does not send a form that is still being filled in.
+  // --- Enter in one of several fields does not send a form that is still being filled in. A changed input is reviewed before it is sent.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.ctrlKey || event.metaKey || window.pausepoint.typing.isComposing(event)) return;
-    const form = event.target.matches?.(".request form.fields input:not([type=file], [name=typed_name])") ? event.target.form : null;
+    const form = event.target.matches?.(".request form.fields input:not([type=file], [name=typed_name], .edit *)") ? event.target.form : null;
     const fields = form?.querySelectorAll("input:not([type=hidden]), select, textarea:not([name=comment])") ?? [];
     if (fields.length > 1) event.preventDefault();
   });

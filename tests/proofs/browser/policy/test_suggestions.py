@@ -50,7 +50,7 @@ def test_a_suggestion_becomes_a_draft_with_what_it_would_have_done(windows, serv
     assert (violations(page, axe), fits(page)) == ({}, True)
     with page.expect_navigation():
         page.get_by_role("button", name="As a rule…").click()
-    page.get_by_text("No conflicts: nothing people rejected would be allowed").wait_for()
+    page.get_by_text("No new conflicts: nothing people rejected is allowed").wait_for()
     assert figures(page.get_by_role("row", name="lookUpCustomer by customer.country")) == [
         "22", "0", "0",
     ]  # fmt: skip

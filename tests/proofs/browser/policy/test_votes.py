@@ -53,7 +53,7 @@ def test_bob_approves_the_row_says_who_is_missing_and_carol_approves(windows, se
     bob = windows.open(server.person("bob"), "/?tool=payInvoice")
     carol = windows.open(server.person("carol"), "/?tool=payInvoice")
     row = f"#row-{request['id']}"
-    expect(carol.locator(f"{row} .row-progress")).to_have_text("0 of 2")
+    expect(carol.locator(f"{row} .row-progress")).to_have_text("0 of 2 approvals")
 
     bob.locator(f"{row} .row-title").click()
     bob.locator("#detail-body").get_by_role("button", name="Approve", exact=True).click()
@@ -64,7 +64,7 @@ def test_bob_approves_the_row_says_who_is_missing_and_carol_approves(windows, se
     assert violations(bob, axe) == {}
 
     # Carol's page, which was open all the time, says it too.
-    carol.locator(f"{row} .row-progress", has_text="1 of 2").wait_for()
+    carol.locator(f"{row} .row-progress", has_text="1 of 2 approvals").wait_for()
     assert remote.send("GET", f"/requests/{request['id']}").body["status"] == "pending"
     carol.locator(f"{row} .row-title").click()
     carol.locator("#detail-body .votes .seat", has_text="✓ approved by bob").wait_for()
