@@ -228,7 +228,13 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
         "Disk of this process",
         "Files of requests",
     ]
-    assert page.locator(".system-lines b").all_inner_texts() == [*lines, "Mail", "Single sign-on", "Device notifications", "Model"]
+    assert page.locator(".system-lines b").all_inner_texts() == [
+        *lines,
+        "Mail",
+        "Single sign-on",
+        "Device notifications",
+        "Model",
+    ]
     page.goto(f"{server.address}/audit/?person=admin")
     assert told(page)[: len(ON_RECORD)] == ON_RECORD
 
