@@ -227,7 +227,7 @@ declare global {
     xhr: XMLHttpRequest;
     successful: boolean;
     shouldSwap: boolean;
-    requestConfig: { elt: HTMLElement; verb: string; path: string };
+    requestConfig: { elt: HTMLElement; verb: string; path: string; formData: FormData };
     serverResponse: string;
   }
   interface HTMLElementEventMap {

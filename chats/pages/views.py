@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
@@ -29,7 +29,6 @@ from chats.pages.context import (
     chat_context,
     composer_context,
     part_context,
-    render_push,
 )
 from chats.pages.messages import part_view
 from chats.queries import branches
@@ -179,9 +178,7 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
         raise
     except Refusal as refusal:
         return _refused(request, chat, refusal, text)
-    if request.headers.get("HX-Request"):
-        return _composer(request, chat, push=render_push(request.standing, chat))
-    return redirect(chat)
+    return _pushed(request, chat)
 
 
 def _refused(
@@ -209,10 +206,14 @@ def _composer(
 def stop(request: SignedIn, pk: int) -> HttpResponse:
     chat = queries.get_chat_for(request.standing, pk)
     actions.stop_turn(chat, by=actor_of(request), via=Door.CHAT)
+    return _pushed(request, chat)
+
+
+def _pushed(request: SignedIn, chat: Chat) -> HttpResponse:
+    """Return to the chat. A live page gets no content, which could be older than a push that has arrived before it."""
     if request.headers.get("HX-Request"):
-        # The push updates the page. It may arrive first and remove the button, so there would be no target to swap.
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    return HttpResponseRedirect(chat.get_absolute_url())
+    return redirect(chat)
 
 
 @require_GET

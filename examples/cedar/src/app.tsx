@@ -1,13 +1,17 @@
 import { useCedarStore, useSubscribeStateToAgentContext, type Message } from "cedar-os";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Asked, type Suspended } from "./asked";
+import { handOverWhatWaits } from "./desk";
 
 /** A chat on Cedar's store: its messages, and the input that Cedar sends. */
-export function App() {
+export function App({ thread }: { thread: string }) {
   const messages = useCedarStore((state) => state.messages);
   const busy = useCedarStore((state) => state.isProcessing);
   const asked = useCedarStore((state) => "humanInTheLoop" in state.registeredStates);
   const end = useRef<HTMLDivElement>(null);
+  // No message is sent before: a request that it leads to would be in the list, too, and Cedar would show it twice.
+  const [ready, setReady] = useState(false);
+  useEffect(() => void handOverWhatWaits(thread).finally(() => setReady(true)), [thread]);
   useEffect(() => {
     end.current?.scrollIntoView({ block: "end" });
   }, [messages]);
@@ -19,7 +23,7 @@ export function App() {
       ))}
       {busy && <p role="status" className="soft">The agent is working.</p>}
       {asked && <TellTheAssistant />}
-      <Composer busy={busy} />
+      <Composer busy={busy || !ready} />
       <div ref={end} />
     </main>
   );

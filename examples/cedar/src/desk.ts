@@ -6,8 +6,8 @@ const JSON_BODY = { "Content-Type": "application/json" };
 
 /** Cedar keeps suspended runs in memory only. */
 export async function handOverWhatWaits(thread: string): Promise<void> {
-  const response = await fetch(`/chat/suspended?threadId=${encodeURIComponent(thread)}`);
-  if (!response.ok) return tell(`Pausepoint cannot say what waits (status ${response.status}).`);
+  const response = await fetch(`/chat/suspended?threadId=${encodeURIComponent(thread)}`).catch(() => null);
+  if (!response?.ok) return tell(`Pausepoint cannot say what waits (${response ? `status ${response.status}` : "no answer"}).`);
   const { object } = await response.json();
   await useCedarStore.getState().handleLLMResponse(object);
 }

@@ -1,7 +1,7 @@
 import { CedarCopilot, useCedarStore } from "cedar-os";
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
-import { cancelRun, handOverWhatWaits } from "./desk";
+import { cancelRun } from "./desk";
 import { repairHumanInTheLoop } from "./humanInTheLoop";
 import "./style.css";
 
@@ -12,7 +12,6 @@ sessionStorage.setItem("thread", thread);
 repairHumanInTheLoop(useCedarStore, cancelRun);
 createRoot(document.getElementById("page")!).render(
   <CedarCopilot threadId={thread} llmProvider={{ provider: "mastra", baseURL: location.origin }}>
-    <App />
+    <App thread={thread} />
   </CedarCopilot>,
 );
-void handOverWhatWaits(thread);

@@ -246,6 +246,19 @@
     scrollToEnd();
   }
 
+  // --- A message that was sent leaves the composer, and the push shows it: a response with the chat could be older than a push
+  // that has arrived meanwhile. What was typed since stays.
+  document.addEventListener("htmx:afterRequest", ({ detail: { elt: form, requestConfig, xhr } }) => {
+    if (!(form instanceof HTMLFormElement) || form.id !== "composer" || xhr?.status !== 204) return;
+    const text = document.getElementById("text"), typed = text.value;
+    text.defaultValue = "";
+    form.reset();
+    if (typed !== requestConfig.formData.get("text")) text.value = typed;
+    form.querySelector("details")?.removeAttribute("open");
+    form.querySelector(":scope > .refusal")?.remove();
+    if (document.activeElement === document.body || form.contains(document.activeElement)) text.focus();
+  });
+
   // --- If the page is not live, reload it after a response without content, because no push will update it.
   document.addEventListener("htmx:afterRequest", (event) => {
     const live = document.getElementById("live");

@@ -114,7 +114,7 @@ def test_a_message_written_before_a_question_does_not_answer_it():
     fields = {field.attributes["name"]: field.attributes["value"] for field in composer.find("input", name="answers")}
     sent = client.post(address, {"text": composer.find("textarea")[0].text} | fields, headers=HTMX)
     request.refresh_from_db()
-    assert (sent.status_code, request.decision.answer) == (200, "Thank you!")
+    assert (sent.status_code, request.decision.answer) == (204, "Thank you!")
 
 
 def test_an_answer_to_a_question_that_a_colleague_answered_is_neither_a_message_nor_another_answer():

@@ -94,12 +94,11 @@ def test_plain_form_posts_a_message(chat):
     assert state_line(page) == "The agent is working…"
 
 
-def test_htmx_gets_an_empty_composer_and_the_message(chat):
+def test_a_live_page_gets_a_sent_message_by_the_push_alone(chat):
     client = browser(chat.owner)
     sent = client.post(f"{chat.get_absolute_url()}messages/", {"text": "hello"}, headers=HTMX)
-    assert sent.status_code == 200
-    composer, message, part, turn, _state, _refusal = parse(sent.text).inside
-    assert (composer.attributes["id"], composer.find("textarea")[0].text) == ("composer", "")
+    assert (sent.status_code, sent.content) == (204, b"")
+    message, part, turn, _state, _refusal = parse(render_push(standing_of(chat.owner), chat)).inside
     pk = Message.objects.get().pk
     assert (message.attributes["id"], message.words) == (f"message-{pk}", "")
     assert (part.attributes["id"], part.attributes["data-into"], part.words) == (

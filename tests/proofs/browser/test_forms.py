@@ -66,7 +66,7 @@ def test_form_with_errors_is_corrected_and_sent(windows, people, agent, scripted
         expect(page.locator(".deadline .left")).to_have_text(re.compile(r"at (\w+ \d+, )?\d\d:\d\d$"))
     page.get_by_label("Phone").fill("+43 1")
     page.get_by_role("button", name="Answer").click()
-    page.locator(".refusal").wait_for()
+    expect(page.locator(".refusal li b")).to_have_text(["Full name", "Seats"])
     seats = page.get_by_label("Seats")
     expect(seats).to_have_attribute("aria-invalid", "true")
     expect(seats).to_have_value("three")
