@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.conftest import caught, intercept
 from tests.proofs.browser.places import LIVE, violations
 from tests.proofs.browser.test_live import card
 
@@ -77,7 +77,7 @@ def test_push_before_the_answer_to_a_claim_leaves_the_focus_at_its_button(window
     _, request = people("requester").pause("Please refund order 913, 500 euros")
     page = windows.open(people("approver"), f"/#{request}")
     held = []
-    page.route(f"**/requests/{request}/claim/", lambda route: held.append(route), times=1)
+    intercept(page, f"**/requests/{request}/claim/", lambda route: held.append(route), times=1)
     page.evaluate(TOLD, [f"assignee-{request}", "Assigned to you"])
     holder(page, request).get_by_role("button", name="Assign to me").click()
     claim = caught(page, held)
@@ -107,7 +107,7 @@ def test_request_that_changes_while_it_is_loaded_is_loaded_again(windows, people
     _, request = people("requester").pause("Please refund order 906, 500 euros")
     page = windows.open(people("approver"))
     held = []
-    page.route(f"**/requests/{request}/", lambda route: held.append(route), times=1)
+    intercept(page, f"**/requests/{request}/", lambda route: held.append(route), times=1)
     with page.expect_request(f"**/requests/{request}/"):
         row(page, request).locator(".row-title").click()
     load = caught(page, held)
@@ -216,7 +216,7 @@ def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidde
 def test_each_session_of_a_tab_tells_once_of_the_subscription_of_its_device(windows, server):
     page = windows.open(server.person("approver"), "/settings/")
     told = []
-    page.route("**/settings/notifications/subscribe/", lambda route: (told.append(1), route.fulfill(status=204)))
+    intercept(page, "**/settings/notifications/subscribe/", lambda route: (told.append(1), route.fulfill(status=204)))
     page.context.add_init_script(SUBSCRIBED)
     # The first page of a session that gives the device a subscription tells; no other page of the session does.
     with page.expect_response("**/subscribe/"):

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.conftest import caught, intercept
 from tests.proofs.browser.places import LIVE
 from tests.proofs.browser.test_deliberate_decisions import FOLDED, HOLD, LONG, LONG_HOLD, held
 from tests.proofs.browser.test_inbox import announced, opened, status
@@ -158,7 +158,7 @@ def test_a_decision_whose_answer_is_slow_or_broken_is_looked_up_and_never_offere
     page.clock.install()
     page.clock.pause_at(page.evaluate("Date.now() / 1000 + 60"))
     answers = []
-    page.route("**/decide/", lambda route: answers.append(route))
+    intercept(page, "**/decide/", lambda route: answers.append(route))
     line = page.locator("#holds .toast")
     card(page, slow).locator("button[data-key=a]").click()
     page.clock.run_for(1_500)
@@ -173,7 +173,7 @@ def test_a_decision_whose_answer_is_slow_or_broken_is_looked_up_and_never_offere
 
     # A proxy answers in place of the server, which has stored it all the same.
     page = held(windows, server.person("approver"), broken, 1)
-    page.route("**/decide/", lambda route: (route.fetch(), route.fulfill(status=502, body="Bad gateway")))
+    intercept(page, "**/decide/", lambda route: (route.fetch(), route.fulfill(status=502, body="Bad gateway")))
     card(page, broken).locator("button[data-key=a]").click()
     page.locator("#holds .toast").get_by_text("Pay the broken one?: Approved by approver").wait_for()
     assert (status(server, broken), json.loads(page.evaluate(KEPT))) == ("approved", {})

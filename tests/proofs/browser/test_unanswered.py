@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.conftest import caught, intercept
 from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
@@ -23,7 +23,7 @@ def test_decision_that_could_not_be_sent_shows_one_error_and_can_be_repeated(win
     windows.tolerate("net::ERR_FAILED", "[object", "htmx:")
     _, request = people("requester").pause("Please refund order 951, 500 euros")
     page = windows.open(people("approver"), f"/requests/{request}/")
-    page.route("**/decide/", lambda route: route.abort())
+    intercept(page, "**/decide/", lambda route: route.abort())
     approve = card(page, request).get_by_role("button", name="Approve", exact=True)
     line = card(page, request).get_by_role("alert")
     for _ in range(3):
@@ -49,7 +49,7 @@ def test_a_key_whose_decision_got_no_answer_stays_on_the_request_and_its_row_say
     first, second = (remote.ask(title=f"{name} {word}?", tool_name="pay")["id"] for name in ("First", "Second"))
     page = windows.open(people("approver"), f"/?q={word}#{first}", viewport={"width": size[0], "height": size[1]})
     opened(page, first)
-    page.route("**/decide/", lambda route: route.abort())
+    intercept(page, "**/decide/", lambda route: route.abort())
     page.keyboard.press("a")
     line = card(page, first).get_by_role("alert")
     expect(line).to_have_text(LOST)
@@ -78,7 +78,7 @@ def test_a_decision_without_an_answer_is_said_also_where_its_request_is_not_in_v
     page = windows.open(people("approver"), f"/?q=overtaken#{first}")
     opened(page, first)
     calls: list = []
-    page.route("**/decide/", lambda route: calls.append(route))
+    intercept(page, "**/decide/", lambda route: calls.append(route))
     page.keyboard.press("a")
     call = caught(page, calls)
     page.keyboard.press("j")
@@ -105,7 +105,8 @@ def test_server_error_is_shown_once_for_repeated_presses(windows, people):
         {"HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded"},
     )
     assert absent.headers["hx-reswap"] == "beforebegin"
-    page.route(
+    intercept(
+        page,
         "**/decide/",
         lambda route: route.fulfill(
             status=503, headers={"HX-Reswap": "beforebegin", "Content-Type": "text/html"}, body=absent.text

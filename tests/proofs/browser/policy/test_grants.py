@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.conftest import caught, intercept
 from tests.proofs.browser.places import violations
 from tests.proofs.browser.test_inbox import opened
 from tests.proofs.browser.test_inbox import status as status_of
@@ -97,7 +97,7 @@ def test_the_panel_opens_though_its_request_is_shown_anew_meanwhile_but_not_one_
     page.locator("#detail-title").click()
     # The server has answered, and its answer is on its way.
     answers = []
-    page.route("**/grant/**", lambda route: answers.append((route, route.fetch())))
+    intercept(page, "**/grant/**", lambda route: answers.append((route, route.fetch())))
     page.keyboard.press("Shift+A")
     route, answer = caught(page, answers)
     shown.evaluate("one => { one.dataset.old = ''; }")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.conftest import caught, intercept
 from tests.proofs.browser.places import violations
 from tests.proofs.browser.test_deliberate_decisions import LONG_HOLD, held
 from tests.proofs.browser.test_kept_decisions import KEPT
@@ -154,7 +154,7 @@ def test_a_vote_whose_answer_is_lost_is_looked_up_and_never_offered_for_discardi
     windows.tolerate(" 502 ")
     request = Remote(server, "requester", ("ask", "read")).ask(**CALL)["id"]
     page = held(windows, server.person("bob"), request, 1)
-    page.route("**/decide/", lambda route: (route.fetch(), route.fulfill(status=502, body="Bad gateway")))
+    intercept(page, "**/decide/", lambda route: (route.fetch(), route.fulfill(status=502, body="Bad gateway")))
     shown = card(page, request)
     shown.get_by_placeholder("Message to the agent").fill("Fine.\nReally.")
     shown.locator("button[data-key=a]").click()
@@ -178,7 +178,7 @@ def test_an_earlier_vote_is_not_taken_for_one_that_did_not_arrive(windows, serve
     page.clock.install()
     page.clock.pause_at(page.evaluate("Date.now() / 1000 + 60"))
     answers: list = []
-    page.route("**/decide/", lambda route: answers.append(route))
+    intercept(page, "**/decide/", lambda route: answers.append(route))
     card(page, request).get_by_placeholder("Message to the agent").fill("On second thoughts")
     card(page, request).locator("button[data-key=a]").click()
     page.clock.run_for(1_500)
