@@ -9,6 +9,7 @@ from tests.proofs.browser.conftest import caught, intercept
 from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
+from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
@@ -165,7 +166,13 @@ def test_without_a_connection_the_app_shows_a_page_and_has_stored_nothing_else(w
     page.reload()
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     page.context.set_offline(True)
-    page.reload()
+
+    def is_offline() -> bool:
+        page.reload()
+        return page.get_by_text("No connection").count() > 0
+
+    # The worker of the page may learn it a moment later.
+    until(is_offline, "the page has no connection")
     expect(page.get_by_role("heading", level=1)).to_have_text("No connection")
     expect(page.locator(".bar nav, .who")).to_have_count(0)
     expect(page.locator(".problem").first).to_have_css("max-width", "560px")
