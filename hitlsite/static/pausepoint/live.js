@@ -12,6 +12,9 @@
   const LOGGED_OUT = 4401, NOT_FOUND = 4404, BEHIND = 4413;
   /** @type {Element[]} */
   const deferred = [];
+  // The last push of each element that waits for the response of a form in it.
+  /** @type {Map<string, Element>} */
+  const overtaken = new Map();
 
   // Reconnect within seconds after a restart, not only after a minute of back-off.
   htmx.config.wsReconnectDelay = (tries) => Math.random() * Math.min(5000, 500 * 2 ** tries);
@@ -71,11 +74,12 @@
     const fresh = event.detail.fragment.firstElementChild, shown = event.detail.target;
     if (!fresh || fresh.id !== shown.id) return;
     const unchanged = fresh.dataset.version !== undefined && fresh.dataset.version === shown.dataset.version;
-    // While a form of the card is being sent, wait for its response, which may be a refusal.
+    // While a form of the card is being sent, wait for its response, which may be a refusal; it may also be older than this.
     const sending = shown.querySelector(SENT) !== null && fresh.dataset.version !== undefined;
     // Replacing a decided card would take the focus from its outcome.
     const stays = unchanged && (inUse(shown) || !shown.matches(".is-pending"));
     if (shown.id === "composer-state") keepQuestion(shown, fresh);
+    if (sending) overtaken.set(shown.id, fresh);
     if (fresh.dataset.insertOnly !== undefined || sending || stays) event.detail.shouldSwap = false;
     if (event.detail.shouldSwap && shown.querySelector(FOLLOWED)) passOn(shown);
     // Keep open details open.
@@ -97,6 +101,20 @@
       queueMicrotask(() => (fresh.matches(".assignee") ? fresh : fresh.querySelector(".outcome") ?? (claiming ? fresh.querySelector(".assignee") : null))?.focus());
     }
   });
+
+  // What was pushed during a decision is newer than the response, if both show that it was made.
+  document.addEventListener("htmx:afterSettle", () => {
+    for (const [id, fresh] of overtaken) {
+      const shown = document.getElementById(id);
+      if (shown?.querySelector(SENT)) continue;
+      overtaken.delete(id);
+      if (!shown || isPending(shown) || isPending(fresh)) continue;
+      fresh.setAttribute("hx-swap-oob", "outerHTML");
+      htmx.swap(shown, fresh.outerHTML, { swapStyle: "none" });
+    }
+  });
+  /** @param {Element} element */
+  const isPending = (element) => element.matches(".is-pending") || element.querySelector(".request.is-pending") !== null;
 
   // What a link of a replaced card brings goes into the new card, where htmx would put it into the old one. If the request has
   // changed meanwhile, the new card stays, because it is the newer one.

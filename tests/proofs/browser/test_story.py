@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
+from tests.proofs.browser.conftest import caught, intercept
 from tests.proofs.browser.places import LIVE
 from tests.support.chats import agents
 from tests.support.chats.files import PNG
@@ -164,6 +165,19 @@ def test_a_question_is_answered_by_typing_in_the_chat(windows, people):
     wait_for_state(chat, "completed")
     expect(last_text(chat)).to_have_text("I was told: Say that we are sorry.")
     expect(chat.locator(".message.user")).to_have_count(1)
+
+
+def test_a_late_response_hides_nothing_that_was_pushed_before_it(windows, people):
+    chat = ask(windows, people, "ask human")
+    wait_for_state(chat, "suspended")
+    answers: list = []
+    intercept(chat, "**/decide/", lambda route: answers.append((route, route.fetch())))
+    chat.get_by_role("button", name="Offer a free return").click()
+    route, answer = caught(chat, answers)
+    wait_for_state(chat, "completed")
+    route.fulfill(response=answer)
+    chat.locator(".request .outcome").wait_for()
+    expect(chat.locator(".message.assistant details.tool .badge")).to_have_text("done")
 
 
 def test_a_message_that_is_refused_stays_in_its_field(windows, people):
