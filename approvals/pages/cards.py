@@ -38,7 +38,7 @@ from approvals.shown.requests import (
     shown_decision,
     shown_request,
 )
-from approvals.states import ASKS, Door, Kind, Verdict, outcome_label
+from approvals.states import ASKS, Door, Kind, Verdict
 from approvals.text.differences import Change, changed_members, changes
 from approvals.text.names import full_name
 from approvals.text.tables import (
@@ -82,11 +82,6 @@ class About:
     def title_note(self) -> str:
         """A warning about easily misread characters in the title; empty if there are none."""
         return "; ".join(misread(self.request.title))
-
-    @property
-    def shows_input(self) -> bool:
-        """Whether to show the input; a question's input only repeats the card."""
-        return not self.asks and bool(self.runs.input)
 
     @property
     def shown(self) -> ShownInput:
@@ -205,18 +200,6 @@ class Card:
         ]
         name = full_name(self.outcome.decision.by_name, self.request.decided_display)
         return in_one_line(names or [name])
-
-    @property
-    def label(self) -> str:
-        """The label of its verdict, or of its status."""
-        status = self.request.status
-        kind = self.request.kind
-        if self.outcome is None:
-            return outcome_label(status, kind)
-        decision = self.outcome.decision
-        return outcome_label(
-            status, kind, decision.verdict, break_glass=decision.break_glass
-        )
 
     @property
     def version(self) -> str:

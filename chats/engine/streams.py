@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
 
@@ -33,16 +34,16 @@ RECENT = 200
 Numbered = tuple[int, events.Event]
 
 
+@dataclass(slots=True)
 class _Feed:
     """The latest events of one running turn, without gaps, and its followers in this process.
 
     `begun` is the number after which a run in this process continues, if none of its events has arrived yet.
     """
 
-    def __init__(self) -> None:
-        self.events: deque[Numbered] = deque(maxlen=RECENT)
-        self.followers: set[_Follower] = set()
-        self.begun: int | None = None
+    events: deque[Numbered] = field(default_factory=lambda: deque(maxlen=RECENT))
+    followers: set[_Follower] = field(default_factory=set)
+    begun: int | None = None
 
     def add(self, seq: int, event: events.Event) -> None:
         last = self.events[-1][0] if self.events else 0
