@@ -58,8 +58,8 @@ class About:
     """What a card shows of a request before anyone decides it."""
 
     request: ShownRequest
-    #: The input that was approved with changes, in place of the requested one.
-    approved: ShownRequest | None = None
+    #: The same with the input that runs, and its digest: another one if it was approved with changes.
+    runs: ShownRequest
 
     @property
     def asks(self) -> bool:
@@ -89,16 +89,11 @@ class About:
         return shown_input(self.runs)
 
     @property
-    def runs(self) -> ShownRequest:
-        """The request with the input that runs, and its digest."""
-        return self.approved or self.request
-
-    @property
     def changed(self) -> set[str]:
         """The names of the values that were changed before approving."""
-        if self.approved is None:
+        if self.runs is self.request:
             return set()
-        return changed_members(self.request.input, self.approved.input)
+        return changed_members(self.request.input, self.runs.input)
 
     @property
     def input_json(self) -> str:
@@ -257,9 +252,9 @@ def card_for(
             else (decision.comment, decision.edited_input, decision.answer)
         )
         hidden = hidden_pointers(*(getattr(shown, name) for name in VALUES), *decided)
-    approved = None
+    runs = shown
     if decision is not None and decision.edited_input is not None:
-        approved = replace(
+        runs = replace(
             shown,
             input=decision.edited_input,
             input_digest=decision.approved_digest,
@@ -269,7 +264,7 @@ def card_for(
     admitted = may_close and (voting is None or voting.admitted)
     return Card(
         request=shown,
-        about=About(shown, approved),
+        about=About(shown, runs),
         answering=Answering(request=shown, may_close=admitted),
         outcome=None if decision is None else shown_outcome(shown, decision),
         may_close=admitted,

@@ -189,7 +189,16 @@ class Ledger:
         while not self._is_stored():
             try:
                 async with self._writing:
-                    await self._flush()
+                    if self._is_stored():
+                        return
+                    last = self._seq
+                    pending = len(self._pending)
+                    written = await pool.run(
+                        actions.store_progress, self.claim, list(self._kept)
+                    )
+                    self._take_over(written, pending)
+                    self._stored = last
+                    self._publish()
             except LeaseLost:
                 logger.info(
                     "Turn %s belongs to another runner; this stream ends",
@@ -203,17 +212,6 @@ class Ledger:
 
     def _is_stored(self) -> bool:
         return self._stored >= self._seq and not self._pending
-
-    async def _flush(self) -> None:
-        if self._is_stored():
-            return
-        kept = list(self._kept)
-        last = self._seq
-        pending = len(self._pending)
-        written = await pool.run(actions.store_progress, self.claim, kept)
-        self._take_over(written, pending)
-        self._stored = last
-        self._publish()
 
 
 RENEW_EVERY = timedelta(seconds=5)

@@ -99,7 +99,7 @@ def card_of(
         outcome = shown_outcome(shown, shown_decision(request, decision))
     return Card(
         request=shown,
-        about=About(shown),
+        about=About(shown, shown),
         answering=Answering(request=shown, may_close=may_decide, **answering),
         outcome=outcome,
         may_close=may_decide,

@@ -90,7 +90,7 @@ def test_a_name_has_the_username_beside_it_and_two_initials():
 
 def test_a_person_has_the_same_colour_everywhere_and_all_colours_are_used():
     def tone(name: str) -> int:
-        return int(parse(avatar(name)).one("span")["data-tone"])
+        return int(parse(avatar(name)).find("span")[0].attributes["data-tone"])
 
     assert [tone(name) for name in ("alice", "bob", "carol")] == [5, 2, 5]
     assert {tone(f"person{number}") for number in range(60)} == set(range(TONES))
