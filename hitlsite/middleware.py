@@ -229,6 +229,7 @@ class LanguageMiddleware(MiddlewareMixin):
 
     #: It encloses the call, in the thread of the request.
     async_capable = False
+    get_response: Callable[[HttpRequest], HttpResponse]
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_for_machines(request.path) or not request.user.is_authenticated:

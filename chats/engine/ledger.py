@@ -186,10 +186,10 @@ class Ledger:
 
     async def flush(self) -> None:
         """Store the events and results so far; while the database is away, try again together with newer ones."""
-        while not self._is_stored():
+        while True:
             try:
                 async with self._writing:
-                    if self._is_stored():
+                    if self._stored >= self._seq and not self._pending:
                         return
                     last = self._seq
                     pending = len(self._pending)
@@ -209,9 +209,6 @@ class Ledger:
                 if self._closed:
                     return
                 await asyncio.sleep(pool.RETRY)
-
-    def _is_stored(self) -> bool:
-        return self._stored >= self._seq and not self._pending
 
 
 RENEW_EVERY = timedelta(seconds=5)
