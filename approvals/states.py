@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from django.db.models import IntegerChoices, TextChoices
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -98,17 +100,33 @@ def verdict_label(verdict: str, kind: str, *, break_glass: bool | None = False) 
     return str(label)
 
 
-def outcome_label(
-    status: str,
-    kind: str,
-    verdict: str | None = None,
-    *,
-    break_glass: bool | None = False,
-) -> str:
-    """Return the label of a request: that of its decision's `verdict`, or that of its status while there is none."""
-    if not verdict:
-        return status_label(status, kind)
-    return verdict_label(verdict, kind, break_glass=break_glass)
+class OfKind(Protocol):
+    """The part of a request that its label depends on."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+
+class Decided(Protocol):
+    """The part of a decision that the label of its request depends on."""
+
+    @property
+    def verdict(self) -> str: ...
+
+    @property
+    def break_glass(self) -> bool | None: ...
+
+
+def outcome_label(request: OfKind, decision: Decided | None) -> str:
+    """Return the label of a request: that of its decision, which may be one with break-glass access, or of its status."""
+    if not decision:
+        return status_label(request.status, request.kind)
+    return verdict_label(
+        decision.verdict, request.kind, break_glass=decision.break_glass
+    )
 
 
 def via_label(via: str) -> str:

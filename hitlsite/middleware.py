@@ -67,18 +67,12 @@ PERMISSIONS = ", ".join(
 )  # fmt: skip
 
 
-class Middleware:
-    """Base of middleware without hooks."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-
-class ContentSecurityPolicyMiddleware(Middleware):
+class ContentSecurityPolicyMiddleware(MiddlewareMixin):
     """Set headers that restrict pages and their embedding, for which Django 5.2 has no setting."""
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(
+        self, request: HttpRequest, response: HttpResponse
+    ) -> HttpResponse:
         response.headers.setdefault("Content-Security-Policy", POLICY)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         # Pages of other sites cannot embed a response; CORS_ALLOWED_ORIGINS is about scripts that read one.
@@ -86,11 +80,12 @@ class ContentSecurityPolicyMiddleware(Middleware):
         return response
 
 
-class CacheControlMiddleware(Middleware):
+class CacheControlMiddleware(MiddlewareMixin):
     """Keep responses out of the caches of proxies and browsers, unless the view says otherwise."""
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(
+        self, request: HttpRequest, response: HttpResponse
+    ) -> HttpResponse:
         response.headers.setdefault("Cache-Control", "private, no-store")
         return response
 
@@ -151,11 +146,12 @@ def _opens_api_page(request: HttpRequest) -> bool:
     return named == "api:index" and "text/html" in request.headers.get("Accept", "")
 
 
-class WrongMethodPage(Middleware):
+class WrongMethodPage(MiddlewareMixin):
     """Replace Django's empty page for a wrong method by one saying that the address only accepts form submissions."""
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(
+        self, request: HttpRequest, response: HttpResponse
+    ) -> HttpResponse:
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:
             return response
         message = _(
@@ -225,11 +221,15 @@ def _may_be_key(field: Any, text: str) -> bool:
     return bool(text)
 
 
-class LanguageMiddleware(Middleware):
+class LanguageMiddleware(MiddlewareMixin):
     """Activate the language and time zone of a page's user, both from the same row of preferences.
 
     Django's own middleware uses the browser's language, and offers only languages that Django itself is translated into.
     """
+
+    #: It encloses the call, in the thread of the request.
+    async_capable = False
+    get_response: Callable[[HttpRequest], HttpResponse]
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_for_machines(request.path) or not request.user.is_authenticated:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -18,8 +17,9 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core import signing
 from django.db import transaction
 from django.db.models import CharField, OuterRef
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from approvals.access import rate_limits
@@ -156,23 +156,19 @@ class Caller:
             raise ScopeMissing(scope)
 
 
-class MachineMiddleware:
+class MachineMiddleware(MiddlewareMixin):
     """Set `caller` on every request to an address for programs; None if the caller is unknown.
 
     With a Bearer token, cookies are ignored, so CSRF is not an issue.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> None:
         if is_for_machines(request.path):
             caller = self._caller(request)
             request.caller = caller  # type: ignore[attr-defined]
             # Without a token the caller is identified by a cookie, which another site's page could make the browser send.
             by_cookie = caller is not None and not has_token(request)
             request._dont_enforce_csrf_checks = not by_cookie  # type: ignore[attr-defined]
-        return self.get_response(request)
 
     def _caller(self, request: HttpRequest) -> Caller | None:
         token = _token_of(request)

@@ -23,7 +23,7 @@ from approvals.forms.unseen_parts import ACCEPTED
 from approvals.pages.grants.panel import Granting
 from approvals.queries.policy.grants.grant_case import bar_of_waiting
 from approvals.shown.requests import ShownRequest
-from approvals.states import ASKS, Kind, Priority, Verdict, verdict_from
+from approvals.states import Kind, Priority, Verdict, verdict_from
 from approvals.text.differences import Change
 from approvals.text.tables import pretty
 
@@ -101,11 +101,6 @@ class Answering:
         return self._form_view(*EDIT, Verdict.EDIT).field(control, self.request.input)
 
     @property
-    def edits_here(self) -> RenderedField | None:
-        """The form to edit the input, if this person may, and is not reviewing changes yet."""
-        return self.edit_form if self._is_open else None
-
-    @property
     def edits_as_json(self) -> bool:
         return edits_as_json(self.typed)
 
@@ -120,17 +115,12 @@ class Answering:
         )
 
     @property
-    def takes_answer(self) -> bool:
-        """Whether the person may answer; the form for it is placed above the surroundings of the request."""
-        return self._is_open and self.request.kind in ASKS
-
-    @property
     def takes_fields(self) -> bool:
         """Whether an answer consists of fields or JSON, instead of options or a text."""
         return self.wants_json or answer_form(self.request) is not None
 
     @property
-    def _is_open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the person may decide it, and is neither reviewing changes nor giving a grant."""
         return self.may_close and self.review is None and self.granting is None
 

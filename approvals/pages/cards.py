@@ -38,7 +38,7 @@ from approvals.shown.requests import (
     shown_decision,
     shown_request,
 )
-from approvals.states import ASKS, Door, Kind, Verdict, outcome_label
+from approvals.states import ASKS, Door, Kind, Verdict
 from approvals.text.differences import Change, changed_members, changes
 from approvals.text.names import full_name
 from approvals.text.tables import (
@@ -58,8 +58,8 @@ class About:
     """What a card shows of a request before anyone decides it."""
 
     request: ShownRequest
-    #: The input that was approved with changes, in place of the requested one.
-    approved: ShownRequest | None = None
+    #: The same with the input that runs, and its digest: another one if it was approved with changes.
+    runs: ShownRequest
 
     @property
     def asks(self) -> bool:
@@ -84,26 +84,16 @@ class About:
         return "; ".join(misread(self.request.title))
 
     @property
-    def shows_input(self) -> bool:
-        """Whether to show the input; a question's input only repeats the card."""
-        return not self.asks and bool(self.runs.input)
-
-    @property
     def shown(self) -> ShownInput:
         """The input that runs, the context and the agent's message, as the card shows them."""
         return shown_input(self.runs)
 
     @property
-    def runs(self) -> ShownRequest:
-        """The request with the input that runs, and its digest."""
-        return self.approved or self.request
-
-    @property
     def changed(self) -> set[str]:
         """The names of the values that were changed before approving."""
-        if self.approved is None:
+        if self.runs is self.request:
             return set()
-        return changed_members(self.request.input, self.approved.input)
+        return changed_members(self.request.input, self.runs.input)
 
     @property
     def input_json(self) -> str:
@@ -207,18 +197,6 @@ class Card:
         return in_one_line(names or [name])
 
     @property
-    def label(self) -> str:
-        """The label of its verdict, or of its status."""
-        status = self.request.status
-        kind = self.request.kind
-        if self.outcome is None:
-            return outcome_label(status, kind)
-        decision = self.outcome.decision
-        return outcome_label(
-            status, kind, decision.verdict, break_glass=decision.break_glass
-        )
-
-    @property
     def version(self) -> str:
         """Changes with the request and with permissions, but not with each vote. While it is equal, pushes replace no form."""
         votes_on = (
@@ -274,9 +252,9 @@ def card_for(
             else (decision.comment, decision.edited_input, decision.answer)
         )
         hidden = hidden_pointers(*(getattr(shown, name) for name in VALUES), *decided)
-    approved = None
+    runs = shown
     if decision is not None and decision.edited_input is not None:
-        approved = replace(
+        runs = replace(
             shown,
             input=decision.edited_input,
             input_digest=decision.approved_digest,
@@ -286,7 +264,7 @@ def card_for(
     admitted = may_close and (voting is None or voting.admitted)
     return Card(
         request=shown,
-        about=About(shown, approved),
+        about=About(shown, runs),
         answering=Answering(request=shown, may_close=admitted),
         outcome=None if decision is None else shown_outcome(shown, decision),
         may_close=admitted,

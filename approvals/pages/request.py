@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
@@ -71,8 +70,7 @@ def request_response(
 @refusals_as_pages
 def decide(request: SignedIn, pk: UUID) -> HttpResponse:
     approval_request = queries.get_request_for(request.standing, pk)
-
-    def act() -> actions.Outcome:
+    try:
         shown = shown_digest(request.POST)
         terms = (
             sent_terms(request.standing, approval_request, request.POST)
@@ -88,51 +86,46 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
         )
         via = sent_door(request.POST)
         seen = actions.EarlyFacts(approval_request, request.standing)
-        return actions.decide(
+        outcome = actions.decide(
             pk, answer, by=actor_of(request), via=via, shown_digest=shown, seen=seen
         )
-
-    return _acted(request, pk, act)
+    except Refusal as refusal:
+        return _refused(request, pk, refusal)
+    return _acted(request, outcome.request)
 
 
 @require_POST
 @refusals_as_pages
 def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
     comment = request.POST.get("comment", "")
-    return _acted(
-        request,
-        pk,
-        lambda: actions.cancel(
-            pk, by=actor_of(request), via=sent_door(request.POST), comment=comment
-        ),
-    )
-
-
-def _acted(
-    request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]
-) -> HttpResponse:
-    """Act, then return the card, with the refusal if there was one; without htmx, a whole page or a redirect."""
-    door = sent_door(request.POST)
+    via = sent_door(request.POST)
     try:
-        ended = act().request
-    except NotFound:
-        raise
+        outcome = actions.cancel(pk, by=actor_of(request), via=via, comment=comment)
     except Refusal as refusal:
-        approval_request = queries.get_request_for(request.standing, pk)
-        card = refused_card(
-            request.standing, approval_request, refusal, request.POST, door
-        )
-        if SENT in request.POST and card.may_close:
-            card = with_answering(
-                card,
-                granting=granting_of(request.standing, approval_request, request.POST),
-            )
-        return card_response(request, approval_request, card, refusal.status)
+        return _refused(request, pk, refusal)
+    return _acted(request, outcome.request)
+
+
+def _refused(request: SignedIn, pk: UUID, refusal: Refusal) -> HttpResponse:
+    """Return the card with the refusal, or the whole page without htmx. Raise NotFound, for which there is no card."""
+    if isinstance(refusal, NotFound):
+        raise refusal
+    approval_request = queries.get_request_for(request.standing, pk)
+    door = sent_door(request.POST)
+    card = refused_card(request.standing, approval_request, refusal, request.POST, door)
+    if SENT in request.POST and card.may_close:
+        granting = granting_of(request.standing, approval_request, request.POST)
+        card = with_answering(card, granting=granting)
+    return card_response(request, approval_request, card, refusal.status)
+
+
+def _acted(request: SignedIn, ended: ApprovalRequest) -> HttpResponse:
+    """Return the card of a request that the person has decided or cancelled; without htmx, redirect."""
     if not request.headers.get("HX-Request"):
         return HttpResponseRedirect(
             sent_address(request, "next") or ended.get_absolute_url()
         )
-    card = card_for(request.standing, ended, door=door)
+    card = card_for(request.standing, ended, door=sent_door(request.POST))
     if SENT in request.POST and card.outcome is not None:
         # A grant was given: show the waiting requests that it covers.
         waiting = waiting_with_grant_of(request.standing, ended)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.models import User
-from django.db.models import F
 
 from approvals import queries
 from approvals.access import permissions
 from approvals.access.standing import Standing
+from approvals.models import ApprovalRequest
 from approvals.queries.search import with_words
 from approvals.queries.suggestions import usernames
 
@@ -17,15 +15,16 @@ MAX_FOUND = 8
 MAX_PEOPLE = 200
 
 
-def requests_found(viewer: Standing, q: str) -> list[Any]:
-    """Return the newest requests with these words that the person may see, each with its `decided_verdict`."""
+def requests_found(viewer: Standing, q: str) -> list[ApprovalRequest]:
+    """Return the newest requests with these words that the person may see, each with its decision."""
     requests = (
         with_words(queries.requests_for(viewer), q)
         .select_related(None)
-        .annotate(decided_verdict=F("decision__verdict"))
+        .select_related("decision")
         .order_by("-created_at", "-id")
     )
-    return list(requests.only("pk", "title", "kind", "status")[:MAX_FOUND])
+    shown = ("title", "kind", "status", "decision__verdict", "decision__break_glass")
+    return list(requests.only(*shown)[:MAX_FOUND])
 
 
 def people_for(user: User, viewer: Standing) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import zlib
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -20,14 +21,12 @@ from approvals.access.usernames import shown_person
 from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.formatted import in_words
-from approvals.models import Decision
 from approvals.shown.notes import ShownNote
-from approvals.shown.requests import ShownDecision, ShownHeading, ShownRequest
 from approvals.states import outcome_label, verdict_label, via_label
 from approvals.text.alignment import Op, PairBudget, text_runs
 from approvals.text.hunks import Hunk, LinePair, hunks
 from approvals.text.links import linked
-from approvals.text.names import full_name, initials, marked_name, tone
+from approvals.text.names import full_name, initials, marked_name
 from approvals.text.tables import TableRow
 from approvals.text.text import visible
 from approvals.text.times import clock_time, relative_time, short_time
@@ -35,6 +34,8 @@ from approvals.text.translation import quoted
 
 register = template.Library()
 
+#: Number of colors for people; tokens.css defines them.
+TONES = 6
 #: Pairs of words to compare for one change; beyond it, the whole text counts as changed.
 MAX_WORK = 20_000_000
 #: The same for one line of many.
@@ -83,10 +84,10 @@ def person(user: User) -> str:
 
 @register.simple_tag
 def avatar(name: str, display_name: str | None = "") -> SafeString:
-    """Return a person's initials in a circle, as decoration: they are not text, and the name stands beside it."""
+    """Return a person's initials in a circle of their color, as decoration: they are not text, and the name stands beside it."""
     return format_html(
         '<span class="avatar" aria-hidden="true" data-tone="{}" data-initials="{}"></span>',
-        tone(name),
+        zlib.crc32(name.encode()) % TONES,
         initials(display_name, name),
     )
 
@@ -163,6 +164,7 @@ def changed_line(pair: LinePair, side: str) -> SafeString:
 
 
 register.filter("verdict_label", verdict_label)
+register.filter("outcome_label", outcome_label)
 register.filter("via", via_label)
 
 
@@ -173,21 +175,6 @@ def short_key(key: str) -> str:
         return str(UUID(key))[:8]
     except ValueError:
         return Truncator(key).chars(32)
-
-
-@register.filter(name="outcome_label")
-def outcome_label_filter(
-    request: ShownRequest | ShownHeading, decision: Decision | ShownDecision | None
-) -> str:
-    """Return the label of a request: that of its `decision`, which may be one with break-glass access, or of its status."""
-    if not decision:
-        return outcome_label(request.status, request.kind)
-    return outcome_label(
-        request.status,
-        request.kind,
-        decision.verdict,
-        break_glass=decision.break_glass,
-    )
 
 
 @register.filter

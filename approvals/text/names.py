@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -160,10 +159,6 @@ def _prototypes() -> Mapping[str, str]:
     return prototypes
 
 
-#: Number of colors for people; tokens.css defines them.
-TONES = 6
-
-
 def full_name(username: str, display_name: str | None) -> str:
     """Return “Bob Miller (@bob)”, or the username alone: no display name can imitate another person."""
     shown = marked_name(username)
@@ -178,8 +173,3 @@ def initials(display_name: str | None, username: str) -> str:
     first = words[0][:1]
     last = words[-1][:1] if len(words) > 1 else ""
     return f"{first}{last}".upper()
-
-
-def tone(username: str) -> int:
-    """Return the number of a person's color, the same everywhere."""
-    return zlib.crc32(username.encode()) % TONES

@@ -146,7 +146,7 @@ async def stream_step(
     yield StepStarted(index)
     finished: ModelFinished | None = None
     characters = 0
-    whole = WholeCharacters()
+    halves: dict[tuple[type[Event], str], str] = {}
     answer = provider.stream(
         ModelRequest(agent, without_items(messages, provider.name), used_ids)
     )
@@ -162,7 +162,7 @@ async def stream_step(
             case _:
                 if isinstance(event, ToolInputReady):
                     event = _planned(agent, event)
-                for passed_on in whole.take(event):
+                for passed_on in _whole_characters(event, halves):
                     yield _clean(passed_on)
         if characters > MAX_OUTPUT_CHARACTERS:
             await answer.aclose()
@@ -226,38 +226,34 @@ def _checked(finished: ModelFinished | None) -> ModelFinished:
 FIRST_HALVES = ("\ud800", "\udbff")
 
 
-class WholeCharacters:
-    """Pass the events of one answer on. The first half of a character waits for the piece with the second one."""
+def _whole_characters(
+    event: Event, halves: dict[tuple[type[Event], str], str]
+) -> Iterator[Event]:
+    """Yield the text that can be passed on now: the first half of a character waits for the piece with the second one.
 
-    def __init__(self) -> None:
-        #: Pending halves by kind and id of the text that they end.
-        self._halves: dict[tuple[type[Event], str], str] = {}
-
-    def take(self, event: Event) -> Iterator[Event]:
-        """Yield the text that can be passed on now."""
-        match event:
-            case (
-                TextDelta(text_id, text)
-                | ReasoningDelta(text_id, text)
-                | ToolInputDelta(text_id, text)
-            ):
-                # Together with the half that waited for it, and without the half that it ends with.
-                whole = self._halves.pop((type(event), text_id), "") + text
-                if FIRST_HALVES[0] <= whole[-1:] <= FIRST_HALVES[1]:
-                    self._halves[type(event), text_id] = whole[-1]
-                    whole = whole[:-1]
-                if whole or not text:
-                    yield replace(event, text=whole)
-                return
-            case TextEnded(text_id) if half := self._halves.pop(
-                (TextDelta, text_id), ""
-            ):
-                yield TextDelta(text_id, half)
-            case ReasoningEnded(text_id) if half := self._halves.pop(
-                (ReasoningDelta, text_id), ""
-            ):
-                yield ReasoningDelta(text_id, half)
-            case ToolInputReady(call_id) | ToolInputInvalid(call_id):
-                if half := self._halves.pop((ToolInputDelta, call_id), ""):
-                    yield ToolInputDelta(call_id, half)
-        yield event
+    `halves` are those of this answer that wait, by kind and id of the text that they end.
+    """
+    match event:
+        case (
+            TextDelta(text_id, text)
+            | ReasoningDelta(text_id, text)
+            | ToolInputDelta(text_id, text)
+        ):
+            # Together with the half that waited for it, and without the half that it ends with.
+            whole = halves.pop((type(event), text_id), "") + text
+            if FIRST_HALVES[0] <= whole[-1:] <= FIRST_HALVES[1]:
+                halves[type(event), text_id] = whole[-1]
+                whole = whole[:-1]
+            if whole or not text:
+                yield replace(event, text=whole)
+            return
+        case TextEnded(text_id) if half := halves.pop((TextDelta, text_id), ""):
+            yield TextDelta(text_id, half)
+        case ReasoningEnded(text_id) if half := halves.pop(
+            (ReasoningDelta, text_id), ""
+        ):
+            yield ReasoningDelta(text_id, half)
+        case ToolInputReady(call_id) | ToolInputInvalid(call_id):
+            if half := halves.pop((ToolInputDelta, call_id), ""):
+                yield ToolInputDelta(call_id, half)
+    yield event

@@ -186,10 +186,19 @@ class Ledger:
 
     async def flush(self) -> None:
         """Store the events and results so far; while the database is away, try again together with newer ones."""
-        while not self._is_stored():
+        while True:
             try:
                 async with self._writing:
-                    await self._flush()
+                    if self._stored >= self._seq and not self._pending:
+                        return
+                    last = self._seq
+                    pending = len(self._pending)
+                    written = await pool.run(
+                        actions.store_progress, self.claim, list(self._kept)
+                    )
+                    self._take_over(written, pending)
+                    self._stored = last
+                    self._publish()
             except LeaseLost:
                 logger.info(
                     "Turn %s belongs to another runner; this stream ends",
@@ -200,20 +209,6 @@ class Ledger:
                 if self._closed:
                     return
                 await asyncio.sleep(pool.RETRY)
-
-    def _is_stored(self) -> bool:
-        return self._stored >= self._seq and not self._pending
-
-    async def _flush(self) -> None:
-        if self._is_stored():
-            return
-        kept = list(self._kept)
-        last = self._seq
-        pending = len(self._pending)
-        written = await pool.run(actions.store_progress, self.claim, kept)
-        self._take_over(written, pending)
-        self._stored = last
-        self._publish()
 
 
 RENEW_EVERY = timedelta(seconds=5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -100,23 +100,23 @@ async def unless(stopped: asyncio.Future[Any]) -> AsyncIterator[None]:
         stopped.remove_done_callback(cut)
 
 
+@dataclass(slots=True)
 class ModelSteps:
-    """The steps that one runner adds to a turn."""
+    """The steps that one runner adds to a turn, and what it has received of an answer since the last commit."""
 
-    def __init__(self, turn: Turn, ledger: Ledger) -> None:
-        self._turn = turn
-        self._ledger = ledger
-        self._texts: dict[str, list[str]] = {}
-        self._calls: list[str] = []
-        self._metered: events.AnswerMetered | None = None
-        self._step_open = False
+    turn: Turn
+    ledger: Ledger
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    metered: events.AnswerMetered | None = None
+    step_open: bool = False
 
     @property
     def unfinished(self) -> actions.UnfinishedAnswer:
         """The uncommitted part of an answer."""
-        texts = ["".join(pieces) for pieces in self._texts.values()]
-        provider = current().name if self._metered is not None else ""
-        return actions.UnfinishedAnswer(texts, self._metered, provider, self._calls)
+        texts = ["".join(pieces) for pieces in self.texts.values()]
+        provider = current().name if self.metered is not None else ""
+        return actions.UnfinishedAnswer(texts, self.metered, provider, self.calls)
 
     async def ask(
         self, agent: Agent, progress: Progress, stopped: asyncio.Future[Any]
@@ -125,13 +125,13 @@ class ModelSteps:
 
         Raise StopRequested, ProviderError or LeaseLost.
         """
-        if self._step_open:
-            self._ledger.record(events.StepEnded(self._ledger.step))
+        if self.step_open:
+            self.ledger.record(events.StepEnded(self.ledger.step))
         index = len(progress.steps)
-        self._ledger.step = index
-        self._step_open = True
+        self.ledger.step = index
+        self.step_open = True
         if index >= agent.max_steps:
-            self._ledger.record(events.StepStarted(index))
+            self.ledger.record(events.StepStarted(index))
             return await self._commit(
                 agent, index, self._limit_answer(agent), "pausepoint"
             )
@@ -147,7 +147,7 @@ class ModelSteps:
         self, agent: Agent, provider: Provider, history: list[ModelMessage], index: int
     ) -> events.ModelFinished:
         """Record the model's events; return its whole answer."""
-        used_ids = partial(pool.run, subagents.used_call_ids, self._turn)
+        used_ids = partial(pool.run, subagents.used_call_ids, self.turn)
         async with aclosing(
             loop.stream_step(agent, provider, history, index, used_ids)
         ) as answer:
@@ -155,13 +155,13 @@ class ModelSteps:
                 if isinstance(event, events.ModelFinished):
                     return event
                 if isinstance(event, events.AnswerMetered):
-                    self._metered = event
+                    self.metered = event
                     continue
                 if isinstance(event, events.ToolInputStarted):
-                    self._calls.append(event.tool_call_id)
+                    self.calls.append(event.tool_call_id)
                 if isinstance(event, events.TextDelta):
-                    self._texts.setdefault(event.id, []).append(event.text)
-                self._ledger.record(event)
+                    self.texts.setdefault(event.id, []).append(event.text)
+                self.ledger.record(event)
         raise ProviderError(
             gettext(
                 "The model's answer ended before it was complete. Send your message again."
@@ -174,22 +174,22 @@ class ModelSteps:
         planned = loop.plan_calls(agent, finished.blocks)
         for call in planned:
             if finished.stop_reason != "tool_use":
-                self._ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
+                self.ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
             elif call.error_text == loop.TOO_MANY_CALLS:
-                self._ledger.record(
+                self.ledger.record(
                     events.ToolFailed(call.tool_call_id, call.error_text)
                 )
-        for call_id in set(self._calls) - {call.tool_call_id for call in planned}:
-            self._ledger.record(events.ToolFailed(call_id, loop.HANDED_OVER))
+        for call_id in set(self.calls) - {call.tool_call_id for call in planned}:
+            self.ledger.record(events.ToolFailed(call_id, loop.HANDED_OVER))
         for part in source_parts(finished.blocks):
-            self._ledger.record(events.SourceFound(part))
+            self.ledger.record(events.SourceFound(part))
         for remark in remarks_on(finished.stop_reason, finished.stop_details):
-            self._ledger.record(events.AnswerRemarked(remark))
+            self.ledger.record(events.AnswerRemarked(remark))
         new = actions.NewStep(index, finished, planned, provider)
-        written = await self._ledger.commit(self._storing(agent, new))
-        self._texts = {}
-        self._calls = []
-        self._metered = None
+        written = await self.ledger.commit(self._storing(agent, new))
+        self.texts = {}
+        self.calls = []
+        self.metered = None
         return written
 
     def _storing(self, agent: Agent, new: actions.NewStep) -> Commit:
@@ -222,5 +222,5 @@ class ModelSteps:
             events.TextDelta("limit", text),
             events.TextEnded("limit"),
         ):
-            self._ledger.record(event)
+            self.ledger.record(event)
         return events.ModelFinished([{"type": "text", "text": text}], "end_turn", "")

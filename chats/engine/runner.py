@@ -20,7 +20,6 @@ from approvals.text.translation import translated
 from chats import actions, queries
 from chats.actions.calling import Execution
 from chats.actions.claiming import Begun
-from chats.actions.locking import Claim
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.provider import ProviderError
@@ -58,7 +57,7 @@ async def go_on(begun: Begun, stop: asyncio.Event) -> None:
     claim, turn, last_seq, started = begun
     if turn.stopped:
         stop.set()
-    run = Run(claim, turn, Ledger(claim, last_seq), stop, started)
+    run = Run(turn, Ledger(claim, last_seq), stop, started)
     with closing(run.ledger), ledger.renewed(run.ledger, stop):
         try:
             await run.drive()
@@ -96,7 +95,6 @@ class Run:
 
     def __init__(
         self,
-        claim: Claim,
         turn: Turn,
         ledger: Ledger,
         stop: asyncio.Event,
@@ -173,10 +171,10 @@ class Run:
             return True
         if states & {CallState.WAITING, CallState.UNKNOWN, CallState.DELEGATED}:
             return not await self._close(actions.pause_turn, agent)
-        reason = finish_reason(agent, len(progress.steps), progress.stop_reason)
         # After an answer that was cut off inside a call, the model would only reach the same limit again.
         over = not states or progress.stop_reason in TOLD
         if progress.steps and over and progress.stop_reason != "pause_turn":
+            reason = finish_reason(agent, len(progress.steps), progress.stop_reason)
             await self._close(actions.finish_turn, reason)
             return False
         written = await self._model.ask(agent, progress, self._stopped)

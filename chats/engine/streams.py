@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
 
@@ -33,41 +34,41 @@ RECENT = 200
 Numbered = tuple[int, events.Event]
 
 
+@dataclass(slots=True)
 class _Feed:
     """The latest events of one running turn, without gaps, and its followers in this process.
 
     `begun` is the number after which a run in this process continues, if none of its events has arrived yet.
     """
 
-    def __init__(self) -> None:
-        self.events: deque[Numbered] = deque(maxlen=RECENT)
-        self.followers: set[_Follower] = set()
-        self.begun: int | None = None
+    latest: deque[Numbered] = field(default_factory=lambda: deque(maxlen=RECENT))
+    followers: set[_Follower] = field(default_factory=set)
+    begun: int | None = None
 
     def add(self, seq: int, event: events.Event) -> None:
-        last = self.events[-1][0] if self.events else 0
+        last = self.latest[-1][0] if self.latest else 0
         if seq <= last:
             return
         if seq != last + 1:
             # Some were lost, or another runner has restarted after the last commit.
-            self.events.clear()
-        self.events.append((seq, event))
+            self.latest.clear()
+        self.latest.append((seq, event))
 
     def after(self, seen: int) -> list[Numbered]:
         """Return the events directly after number `seen`, up to a pause or the end."""
-        first = self.events[0][0] if self.events else 0
-        if not self.events or not first <= seen + 1 <= self.events[-1][0]:
+        first = self.latest[0][0] if self.latest else 0
+        if not self.latest or not first <= seen + 1 <= self.latest[-1][0]:
             return []
         following: list[Numbered] = []
-        for number in range(seen + 1 - first, len(self.events)):
-            following.append(self.events[number])
+        for number in range(seen + 1 - first, len(self.latest)):
+            following.append(self.latest[number])
             if isinstance(following[-1][1], CLOSING):
                 break
         return following
 
     def has_next(self, seen: int) -> bool:
         """Return whether the event after number `seen` is here, or will arrive here first."""
-        return self.begun == seen if not self.events else bool(self.after(seen))
+        return self.begun == seen if not self.latest else bool(self.after(seen))
 
 
 class _Follower:
@@ -141,7 +142,7 @@ def publish(turn_id: int, published: Sequence[Numbered], *, stored: int = 0) -> 
 def begin(turn_id: int, last_seq: int) -> None:
     """Replace the events of an earlier run of a turn by those of a run in this process, which continues after `last_seq`."""
     feed = _feed(turn_id)
-    feed.events.clear()
+    feed.latest.clear()
     feed.begun = last_seq
 
 
@@ -205,7 +206,7 @@ async def follow_together(
             yield batch
     finally:
         feed.followers.discard(follower)
-        if not feed.followers and not feed.events and _feeds.get(turn_id) is feed:
+        if not feed.followers and not feed.latest and _feeds.get(turn_id) is feed:
             del _feeds[turn_id]
 
 

@@ -40,12 +40,12 @@ from chats.states import CLOSED, CallState
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class ToolCalls:
     """The tool calls that one runner runs for a turn."""
 
-    def __init__(self, turn: Turn, ledger: Ledger) -> None:
-        self._turn = turn
-        self._ledger = ledger
+    turn: Turn
+    ledger: Ledger
 
     async def run(self, agent: Agent, started: Sequence[Execution]) -> None:
         """Run the ready calls, and those already started, concurrently. Raise LeaseLost or StopRequested.
@@ -64,7 +64,7 @@ class ToolCalls:
     async def _start(self, agent: Agent) -> Sequence[Execution]:
         tools = {
             call.name: agent.tool(call.name)
-            for call in self._ledger.progress.calls
+            for call in self.ledger.progress.calls
             if call.state == CallState.READY
         }
         own = {
@@ -73,7 +73,7 @@ class ToolCalls:
             if tool is None or tool.agent is None
         }
         if len(own) < len(tools):
-            await self._ledger.commit(
+            await self.ledger.commit(
                 lambda claim, recorded, _: actions.delegate_calls(
                     claim, agent, recorded
                 )
@@ -81,14 +81,14 @@ class ToolCalls:
         if not own:
             return ()
         return (
-            await self._ledger.commit(
+            await self.ledger.commit(
                 lambda claim, recorded, _: actions.start_calls(claim, own, recorded)
             )
         ).started
 
     async def _run_tool(self, agent: Agent, execution: Execution) -> None:
         # From here on only the tool can tell the outcome of the call.
-        self._ledger.begun.add(execution.tool_call_id)
+        self.ledger.begun.add(execution.tool_call_id)
         tool = agent.tool(execution.name)
         if tool is None:
             await self._finish(
@@ -100,8 +100,8 @@ class ToolCalls:
             return
         context = ToolContext(
             tool_call_id=execution.tool_call_id,
-            chat_id=self._turn.chat.public_id,
-            user=self._turn.chat.owner.get_username(),
+            chat_id=self.turn.chat.public_id,
+            user=self.turn.chat.owner.get_username(),
             attempt=execution.attempt,
             executions=execution.executions,
         )
@@ -113,7 +113,7 @@ class ToolCalls:
 
         result = await run_tool(tool, execution.input, context, late=late)
         if result is None:
-            await self._ledger.commit(
+            await self.ledger.commit(
                 lambda claim, recorded, _: actions.time_out_run(
                     claim, execution, recorded, idempotent=tool.idempotent
                 )
@@ -128,7 +128,7 @@ class ToolCalls:
             # After a crash it would run again, so its result need not be stored before the next commit.
             output = result.output
             error = result.error_text
-            self._ledger.apply(
+            self.ledger.apply(
                 lambda progress: transitions.finish(
                     progress,
                     execution.tool_call_id,
@@ -137,7 +137,7 @@ class ToolCalls:
                     error_text=error,
                 )
             )
-            self._ledger.report(
+            self.ledger.report(
                 actions.result_event(execution.tool_call_id, output, error)
             )
             return
@@ -161,9 +161,9 @@ class ToolCalls:
             "error_text": result.error_text,
             "files": result.files,
         }
-        step = self._ledger.step
+        step = self.ledger.step
         try:
-            written = await self._ledger.commit(
+            written = await self.ledger.commit(
                 lambda claim, recorded, seq: actions.record_run(
                     claim, execution, step, recorded, seq, **outcome
                 )
@@ -173,7 +173,7 @@ class ToolCalls:
             await self._store_late(execution, result)
             raise
         if written.added:
-            self._ledger.reported.add(execution.tool_call_id)
+            self.ledger.reported.add(execution.tool_call_id)
         else:
             await self._store_late(execution, result)
 
@@ -192,8 +192,6 @@ class ToolCalls:
                 execution.tool_call_id,
             )
 
-
-logger = logging.getLogger(__name__)
 
 THREADS = 8
 MAX_OUTPUT_BYTES = 256_000

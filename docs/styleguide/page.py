@@ -25,8 +25,8 @@ from approvals.pages.lists.inbox_rows import InboxRow, ShownRow
 from approvals.queries.insights.values import Measure
 from approvals.shown.requests import shown_decision, shown_request
 from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState
+from approvals.templatetags.desk import TONES
 from approvals.text.differences import changes
-from approvals.text.names import TONES
 
 #: Custom properties of tokens.css; each ink is shown on every ground that it is used on.
 GROUNDS = ("ground", "surface", "raised", "sunken")
@@ -99,7 +99,7 @@ def card_of(
         outcome = shown_outcome(shown, shown_decision(request, decision))
     return Card(
         request=shown,
-        about=About(shown),
+        about=About(shown, shown),
         answering=Answering(request=shown, may_close=may_decide, **answering),
         outcome=outcome,
         may_close=may_decide,

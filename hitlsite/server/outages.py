@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +17,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import get_resolver
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.log import log_response
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -36,14 +36,12 @@ STATUS = HTTPStatus.SERVICE_UNAVAILABLE
 OUTAGE_ATTRIBUTE = "_met_outage"
 
 
-class OutageMiddleware:
+class OutageMiddleware(MiddlewareMixin):
     """Respond with 503 while the database is away. Must be outside all middleware that reads the database."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(
+        self, request: HttpRequest, response: HttpResponse
+    ) -> HttpResponse:
         # An error in middleware has become a 500 here, or with DEBUG a page of code.
         error = getattr(request, OUTAGE_ATTRIBUTE, None)
         return response if error is None else unavailable(request, error)

@@ -51,10 +51,20 @@ def write(
         case Refused(refusal=refusal):
             raise refusal
         case DecidedAlone():
-            return _write_decision(locked, ruling, sent, files)
+            decision = end_request(
+                locked, ruling.answer, by=sent.by, via=sent.via, absent=ruling.absent
+            )
+            if files:
+                attachments.attach(locked.request, files)
+            if ruling.in_place_of_votes:
+                cast.tell_of_lone_decision(locked.request, by=sent.by)
+            if ruling.grant is not None:
+                terms, case = ruling.grant
+                give_grant(locked, terms, case, by=sent.by, via=sent.via)
+            return Outcome(locked.request, decision)
         case Voted(vote=vote):
-            decision = cast.write_vote(locked, ruling, by=sent.by, via=sent.via)
-            return Outcome(locked.request, decision, vote=vote.row)
+            by_votes = cast.write_vote(locked, ruling, by=sent.by, via=sent.via)
+            return Outcome(locked.request, by_votes, vote=vote.row)
         case VotedBefore(vote=vote):
             return Outcome(locked.request, None, replayed=True, vote=vote)
         case EndedBefore(ending=ending):
@@ -67,25 +77,3 @@ def write(
         case Uncounted():
             raise AssertionError("a vote on a locked request whose votes were not read")
     return EndedWithout()
-
-
-def _write_decision(
-    locked: LockedFor, ruling: DecidedAlone, sent: Sent, files: Sequence[NewFile]
-) -> Outcome:
-    """End the request with one person's decision.
-
-    Writes the request, its workflow and the decision, with the entry and the event (`end_request`); its files; in place of
-    votes, a notice to everyone concerned; and the grant given with it.
-    """
-    request = locked.request
-    decision = end_request(
-        locked, ruling.answer, by=sent.by, via=sent.via, absent=ruling.absent
-    )
-    if files:
-        attachments.attach(request, files)
-    if ruling.in_place_of_votes:
-        cast.tell_of_lone_decision(request, by=sent.by)
-    if ruling.grant is not None:
-        terms, case = ruling.grant
-        give_grant(locked, terms, case, by=sent.by, via=sent.via)
-    return Outcome(request, decision)

@@ -1,6 +1,6 @@
 """Give, use and end grants, and write the policy. Each happens in the transaction of its caller's action, on record.
 
-`deciding.decide` gives a grant with an approval whose `Answer` has `grant=Terms(...)`. A covered ask uses it (`grant_use`).
+`deciding.decide` gives a grant with an approval whose `Answer` has `grant=GrantTerms(...)`. A covered ask uses it (`grants.use`).
 `revoke_grant`, `ask_about_everything` and the sweep end grants.
 
 `write_policy`, `apply_proposal` and `decline_proposal` write versions of the policy; `asks` applies the live one to new

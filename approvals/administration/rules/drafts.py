@@ -20,13 +20,14 @@ from approvals.queries.policy.rules import policy_versions
 from approvals.text.text import visible
 
 
-def begun(request: SignedIn) -> tuple[PolicyDraft, dict[str, Any]]:
+def begun(
+    request: SignedIn, live: PolicyVersion | None
+) -> tuple[PolicyDraft, dict[str, Any]]:
     """Return the person's draft, or a new one from the live or a chosen version, with what its page keeps for it."""
     saved = saved_draft_of(request.user)
     if saved is not None and "version" not in request.GET:
         carried = {"based_on": saved.based_on or "", "continues": str(saved.pk)}
         return draft_of(saved.text), carried
-    live = policy_versions.live_version()
     base = _chosen(request, live)
     carried = {"based_on": "" if live is None else live.number, "continues": ""}
     return draft_of(text_of(base)), carried
@@ -37,10 +38,14 @@ def text_of(version: PolicyVersion | None) -> str:
     return write_text(policy_versions.written(document))
 
 
-def keep(request: SignedIn, draft: PolicyDraft, context: dict[str, Any]) -> None:
+def keep(
+    request: SignedIn,
+    draft: PolicyDraft,
+    context: dict[str, Any],
+    live: PolicyVersion | None,
+) -> None:
     """Save a draft that changes the live policy, and note in `context` which draft its page continues."""
-    live = text_of(policy_versions.live_version())
-    if draft.document is None or write_text(draft.document) != live:
+    if draft.document is None or write_text(draft.document) != text_of(live):
         context["continues"] = save_draft(
             draft.text,
             based_on=version_in(str(context["based_on"])),

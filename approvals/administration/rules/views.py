@@ -110,16 +110,17 @@ def suggestion_cases(request: SignedIn) -> HttpResponse:
 @require_safe_or_POST
 def change(request: SignedIn) -> HttpResponse:
     """The draft of a version: its rules in order, a form for one of them, the JSON document, and a replay."""
+    live = policy_versions.live_version()
     if request.method != "POST":
-        draft, context = begun(request)
+        draft, context = begun(request, live)
         built = (
             build(request, draft, ("new", ""), context)
             if "add" in request.GET
             else draft
         )
-        return (
-            built if isinstance(built, HttpResponse) else _page(request, built, context)
-        )
+        if isinstance(built, HttpResponse):
+            return built
+        return _page(request, built, context, live)
     draft = draft_of(request.POST.get("document", ""))
     context = {
         name: request.POST.get(name, "") for name in ("based_on", "reason", "continues")
@@ -132,7 +133,7 @@ def change(request: SignedIn) -> HttpResponse:
             return redirect("approvals:policy")
     if action in STEPS:
         if action in {"new", "edit"}:
-            keep(request, draft, context)
+            keep(request, draft, context, live)
         built = build(request, draft, (action, detail), context)
         if isinstance(built, HttpResponse):
             return built
@@ -150,12 +151,14 @@ def change(request: SignedIn) -> HttpResponse:
             applied = _apply(request, draft, context)
             if applied is not None:
                 return applied
+        figure = detail if action == "cases" else ""
         context |= {
             "previewed": previewed,
-            "replay": _replayed(request, draft, detail if action == "cases" else ""),
+            "replay": _replayed(request, draft, figure, live),
         }
-    keep(request, draft, context)
-    return _page(request, draft, context | focus_after(request, draft, action, detail))
+    keep(request, draft, context, live)
+    context |= focus_after(request, draft, action, detail)
+    return _page(request, draft, context, live)
 
 
 @administrators_only
@@ -185,11 +188,10 @@ def version(request: SignedIn, number: int) -> HttpResponse:
     return render(request, "approvals/administration/rules/version.html", context)
 
 
-def _waits(request: SignedIn, draft: PolicyDraft) -> bool:
+def _waits(request: SignedIn, draft: PolicyDraft, live: PolicyVersion | None) -> bool:
     """Return whether this draft needs another administrator."""
     if draft.stored is None or not needs_second(request.standing):
         return False
-    live = policy_versions.live_version()
     return policy_loosens(
         policy_versions.EMPTY if live is None else live.document, draft.stored
     )
@@ -222,9 +224,11 @@ def _suggestions(
 
 
 def _page(
-    request: SignedIn, draft: PolicyDraft, context: dict[str, Any]
+    request: SignedIn,
+    draft: PolicyDraft,
+    context: dict[str, Any],
+    live: PolicyVersion | None,
 ) -> HttpResponse:
-    live = policy_versions.live_version()
     defaults: dict[str, Any] = {
         "here": "policy",
         "draft": draft,
@@ -235,7 +239,7 @@ def _page(
         "switches": _switches(draft.document),
         "otherwise": otherwise_of(draft.stored),
         "days": _days(request),
-        "waits": _waits(request, draft),
+        "waits": _waits(request, draft, live),
     }
     context = defaults | context
     refused = draft.faults or context.get("refusal")
@@ -279,10 +283,11 @@ def _days(request: SignedIn) -> int:
     )
 
 
-def _replayed(request: SignedIn, draft: PolicyDraft, figure: str) -> dict[str, Any]:
+def _replayed(
+    request: SignedIn, draft: PolicyDraft, figure: str, live: PolicyVersion | None
+) -> dict[str, Any]:
     """Return the replay of a draft for the page, with the cases behind the selected figure."""
     assert draft.policy is not None
-    live = policy_versions.live_version()
     done = replay(
         draft.policy,
         request.standing,

@@ -271,14 +271,9 @@ class InboxRow:
     def outcome(self) -> str:
         """The decision and its author, in a few words."""
         request = self.request
+        label = outcome_label(request, self.decision)
         if self.decision is None:
-            return outcome_label(request.status, request.kind)
-        label = outcome_label(
-            request.status,
-            request.kind,
-            self.decision.verdict,
-            break_glass=self.decision.break_glass,
-        )
+            return label
         if self.request.repeats is not None:
             return _("%(outcome)s as before") % {"outcome": label}
         if self.decision.by_rule:

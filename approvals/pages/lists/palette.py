@@ -32,9 +32,7 @@ def palette(request: SignedIn) -> HttpResponse:
             {
                 "label": found_request.title,
                 "hint": outcome_label(
-                    found_request.status,
-                    found_request.kind,
-                    found_request.decided_verdict,
+                    found_request, getattr(found_request, "decision", None)
                 ),
                 "icon": "file-text",
                 "url": found_request.get_absolute_url(),

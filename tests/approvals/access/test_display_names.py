@@ -11,7 +11,8 @@ from approvals.access.usernames import MAX_DISPLAY_NAME, validate_display_name, 
 from approvals.administration.preferences.actions import store_display_name
 from approvals.models import AuditEntry
 from approvals.states import Door, Kind, Verdict
-from approvals.text.names import TONES, full_name, initials, tone
+from approvals.templatetags.desk import TONES, avatar
+from approvals.text.names import full_name, initials
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
 from tests.support.markup import parse
@@ -88,6 +89,9 @@ def test_a_name_has_the_username_beside_it_and_two_initials():
 
 
 def test_a_person_has_the_same_colour_everywhere_and_all_colours_are_used():
+    def tone(name: str) -> int:
+        return int(parse(avatar(name)).find("span")[0].attributes["data-tone"])
+
     assert [tone(name) for name in ("alice", "bob", "carol")] == [5, 2, 5]
     assert {tone(f"person{number}") for number in range(60)} == set(range(TONES))
 

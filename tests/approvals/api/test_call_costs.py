@@ -78,6 +78,15 @@ def test_each_call_keeps_to_its_budget(agent, approver, given, budget):
     assert over(budget, each(agent, approver, **given)) == {}
 
 
+def test_a_decision_without_a_comment_costs_as_much_as_an_ask(agent, approver):
+    asked = []
+    found = {
+        "ask": cost(lambda: asked.append(agent.ask())),
+        "decide": cost(lambda: approver.decide(asked[0], "approve")),
+    }
+    assert over({"ask": 8, "decide": 8}, found) == {}
+
+
 def test_a_request_in_a_workflow_that_exists_keeps_to_the_budget_of_its_first(agent, approver):
     each(agent, approver, **NAMED | CALL)
     found = each(agent, approver, **NAMED | {"tool_call_id": "call-2"})

@@ -79,7 +79,8 @@ def test_a_title_says_what_the_call_does(tool, given, title):
     Machine(alice()).post(CLAUDE_CODE + NOW, BASH | {"tool_name": tool, "tool_input": given})
     assert only().title == title
     # It is Pausepoint's own, so no page quotes it as the agent's.
-    assert not About(shown_request(only())).quotes_title
+    shown = shown_request(only())
+    assert not About(shown, shown).quotes_title
 
 
 @pytest.mark.shows("claude-code", "person")

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from approvals.models import ApprovalRequest, Decision
 from approvals.states import OUTCOMES, Kind, Status, Verdict, outcome_label, status_label, verdict_label
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
@@ -32,9 +33,12 @@ def test_the_label_follows_the_kind(kind, verdict, label):
     assert verdict_label(Verdict.EDIT, Kind.APPROVAL) == "Approved with changes"
 
 
-def test_the_verdict_names_a_request_and_without_one_its_status_does():
-    assert outcome_label(Status.APPROVED, Kind.APPROVAL, Verdict.EDIT) == "Approved with changes"
-    assert outcome_label(Status.APPROVED, Kind.APPROVAL) == "Approved"
+def test_the_decision_names_a_request_and_without_one_its_status_does():
+    request = ApprovalRequest(kind=Kind.APPROVAL, status=Status.APPROVED)
+    assert outcome_label(request, Decision(verdict=Verdict.EDIT)) == "Approved with changes"
+    alone = Decision(verdict=Verdict.APPROVE, break_glass=True)
+    assert outcome_label(request, alone) == "Approved with break-glass access"
+    assert outcome_label(request, None) == "Approved"
 
 
 @pytest.mark.django_db

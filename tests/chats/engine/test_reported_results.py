@@ -136,7 +136,7 @@ def test_a_late_result_is_reported_by_the_current_runner():
     claim, taken, last = claim_turn(turn.pk, owner="another")
 
     async def story() -> None:
-        other = runner.Run(claim, taken, Ledger(claim, last), asyncio.Event())
+        other = runner.Run(taken, Ledger(claim, last), asyncio.Event())
         # The runner has read the call as open, and will read it again.
         assert await pool.run(actions.finish_call, execution, output=1)
         await other.drive()

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from approvals.states import Kind, Priority, Status, WorkflowState
-from approvals.text.names import TONES
+from approvals.templatetags.desk import TONES
 from docs.styleguide import settings as guide
 from tests.support.people import alice
 from tests.support.root import ROOT
