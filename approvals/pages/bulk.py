@@ -80,7 +80,7 @@ def plan(
         ]
         wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
     requests = {request.pk: request for request in wanted}
-    ballots = ballots_of(requests.values(), viewer)
+    ballots = ballots_of(requests.values(), [viewer])
     strict = ReasonRules()
     if order.verdict == Verdict.REJECT and not order.comment:
         strict = reason_rules({request.tool_name for request in requests.values()})

@@ -84,7 +84,7 @@ def voting_of(
     viewer: Standing, request: ApprovalRequest, ballots: Ballots | None = None
 ) -> Voting | None:
     """Return the votes on a request; None if it is not decided by votes. `ballots` are those already read."""
-    ballot = (ballots_of([request], viewer) if ballots is None else ballots).get(
+    ballot = (ballots_of([request], [viewer]) if ballots is None else ballots).get(
         request.pk
     )
     if ballot is None:

@@ -20,6 +20,7 @@ from approvals.models import (
     AuditEntry,
     SavedView,
     ToolSettings,
+    Vote,
     Workflow,
 )
 from approvals.models.preferences import ListPage
@@ -50,11 +51,12 @@ _SPELLINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """The subjects of a page's entries, as far as they still exist, and the settings of their tools."""
+    """The subjects of a page's entries, as far as they still exist, the settings of their tools, and the votes that decided."""
 
     requests: dict[UUID, ApprovalRequest]
     workflows: dict[tuple[str, str], Workflow]
     tools: dict[str, ToolSettings]
+    votes: dict[UUID, list[Vote]]
 
 
 def entries_for(filters: AuditFilters) -> QuerySet[AuditEntry]:
@@ -186,11 +188,11 @@ def _short(column: str) -> Case:
 
 
 def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
-    """Return the requests, workflows and tool settings of these entries, in three reads."""
+    """Return the requests, workflows, tool settings and votes of these entries, in three reads; four if there were votes."""
     ids = {entry.request_id for entry in entries if entry.request_id}
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
-        .only("title", "kind", "input_digest", "secrets", "amount_pointer")
+        .only("title", "kind", "input_digest", "secrets", "amount_pointer", "terms")
         .annotate(
             **{
                 "short_input": _short("input"),
@@ -203,10 +205,20 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     workflows = Workflow.objects.filter(
         scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys}
     )
+    by_id = {request.pk: request for request in requests}
+    decided = [
+        entry.request_id for entry in entries if entry.event == "request.decided"
+    ]
+    voted = [pk for pk in decided if pk in by_id and by_id[pk].takes_votes]
+    votes = Vote.objects.filter(request__in=voted, counted=True).order_by("voted_at")
+    counted: dict[UUID, list[Vote]] = {}
+    for vote in votes if voted else ():
+        counted.setdefault(vote.request_id, []).append(vote)
     return Subjects(
-        {request.pk: request for request in requests},
+        by_id,
         {(workflow.scope, workflow.key): workflow for workflow in workflows},
         settings_of_tools({entry.tool_name for entry in entries}),
+        counted,
     )
 
 

@@ -22,7 +22,15 @@ from approvals.queries.described import read_schema
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, DEFAULT, plain
 from approvals.shown.entries import ShownEntry, shown_entry
-from approvals.states import Door, GrantEnd, Kind, Verdict, Width, verdict_label
+from approvals.states import (
+    APPROVING,
+    Door,
+    GrantEnd,
+    Kind,
+    Verdict,
+    Width,
+    verdict_label,
+)
 from approvals.text.text import visible, visible_name
 from approvals.text.times import clock_time
 
@@ -152,10 +160,11 @@ class SubjectLine:
 class AuditLine:
     """One line of the audit page. `values` are names and values; `note` is a text by a person or tool.
 
-    `verdict` and `amount` are empty where the entry has none, or a hidden amount.
+    `verdict` and `amount` are empty where the entry has none, or a hidden amount. `people` are those who did it, by name.
     """
 
     entry: ShownEntry
+    people: Sequence[str]
     text: str
     verdict: str
     amount: str
@@ -192,6 +201,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return AuditLine(
         shown_entry(entry),
+        _people(entry, data, subjects),
         words_of(entry, data, kind),
         _verdict_of(entry, data, kind),
         amount,
@@ -205,6 +215,23 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
         subjects.workflows.get((entry.scope, entry.run_id)),
         str(data.get("grant_id") or ""),
     )
+
+
+def _people(
+    entry: AuditEntry, data: Mapping[str, Any], subjects: Subjects
+) -> Sequence[str]:
+    """Return everyone whose votes made a decision, or the actor of another entry; empty for Pausepoint."""
+    votes = (
+        subjects.votes.get(entry.request_id, [])
+        if entry.event == "request.decided" and not data.get("break_glass")
+        else []
+    )
+    voters = [
+        vote.person_name
+        for vote in votes
+        if vote.approves == (entry.verdict in APPROVING)
+    ]
+    return voters or [name for name in [entry.actor_name] if name]
 
 
 def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
