@@ -21,7 +21,7 @@ from tests.support.desk.pressing import browser, press
 from tests.support.desk.requests import REFUND, make_request, stored
 from tests.support.desk.votes import both, group, make_team, make_voted, vote, votes_of
 from tests.support.markup import buttons, forms, parse
-from tests.support.people import alice
+from tests.support.people import alice, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -95,6 +95,11 @@ def test_a_row_says_what_it_counts_and_names_everyone_who_decided(payment, peopl
     page = parse(client.get(payment.get_absolute_url()).text)
     assert page.find("div", class_="outcome")[0].words.startswith("Approved by bob and dave just now")
     assert page.find("span", class_="row-progress") == []
+    auditor = browser(make_person("olga", "view_approvalrequest", "view_auditentry"))
+    (names, *_) = parse(auditor.get("/audit/?event=request.decided").text).find("p", class_="audit-who")
+    assert [link.words for link in names.find("a")] == ["bob", "dave"]
+    record = parse(auditor.get(f"{payment.get_absolute_url()}record/").text)
+    assert record.find("section", class_="facts")[0].find("dd")[1].words.startswith("bob, dave ")
 
 
 def test_it_says_it_of_a_rejection_and_of_changes_and_not_to_others(people):
