@@ -83,17 +83,6 @@ def check(
     return answer
 
 
-def problems_of(
-    request: ApprovalRequest, answer: Answer, via: Door, known: AnswerFacts
-) -> dict[str, str]:
-    """Return the problems of an answer by field; empty if it is valid."""
-    try:
-        check(request, answer, via, known)
-    except Invalid as refusal:
-        return refusal.errors
-    return {}
-
-
 def is_possible(request: ApprovalRequest, answer: Answer) -> bool:
     """Return whether the verdict is valid for this kind of request."""
     return answer.verdict in VERDICTS[Kind(request.kind)]

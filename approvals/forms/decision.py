@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.access.permissions import NamedToApprove, wants_typed_name
-from approvals.actions.checking import NOTHING_KNOWN, problems_of
+from approvals.actions.checking import NOTHING_KNOWN, check
 from approvals.asking.answered_files import TYPE, file_fields, with_names
 from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.asking.secrets import (
@@ -57,35 +57,37 @@ def sent_decision(
     if verdict is None:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
     mistyped = mistyped_name(request, verdict, data)
-    left = [] if mistyped else check_read(request, verdict, data)
     try:
-        edited = edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
-        answer = (
-            _answer_value(request, data, files or MultiValueDict())
-            if verdict == Verdict.RESPOND
-            else ABSENT
-        )
+        left = check_read(request, verdict, data) if mistyped is None else []
+        sent = _answer(request, verdict, data, files or MultiValueDict())
+        if mistyped is not None:
+            check(request, sent, sent_door(data), NOTHING_KNOWN)
     except Invalid as refusal:
         if mistyped is None:
             raise
         raise Invalid(str(mistyped), refusal.errors | mistyped.errors) from refusal
+    if mistyped is not None:
+        raise mistyped
+    return replace(sent, unseen=amount_of(left) or None)
+
+
+def _answer(
+    request: ApprovalRequest,
+    verdict: Verdict,
+    data: QueryDict,
+    files: MultiValueDict[str, UploadedFile[Any]],
+) -> Answer:
     comment = data.get("comment", "")
     if verdict == Verdict.REJECT and request.kind == Kind.QUESTION:
         # The one text field of a question is also for the reason to decline it.
         comment = comment or data.get("text", "")
-    alone = data.get("break_glass") == "yes"
-    sent = Answer(
+    return Answer(
         verdict,
         normalize_newlines(comment),
-        edited,
-        answer,
-        unseen=amount_of(left) if left else None,
-        break_glass=alone,
+        edited_input(request, data) if verdict == Verdict.EDIT else ABSENT,
+        _answer_value(request, data, files) if verdict == Verdict.RESPOND else ABSENT,
+        break_glass=data.get("break_glass") == "yes",
     )
-    if mistyped is not None:
-        errors = problems_of(request, sent, sent_door(data), NOTHING_KNOWN)
-        raise Invalid(str(mistyped), errors | mistyped.errors)
-    return sent
 
 
 def sent_door(data: QueryDict) -> Door:

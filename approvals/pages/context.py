@@ -45,27 +45,22 @@ def waiting_ballots(viewer: Standing, shared: BatchCache) -> dict[UUID, Ballot]:
         queries.COUNT_LIMIT,
     }:
         return {}
-    scope_sets = viewer.scope_sets if viewer.is_limited else None
 
-    def read() -> list[tuple[int | None, UUID, Ballot]]:
+    def read() -> tuple[list[ApprovalRequest], dict[UUID, Ballot]]:
         viewers = [
             each
             for each in (viewer, *shared.viewers)
             if each.is_limited == viewer.is_limited
         ]
         requests = waiting_for_votes(viewers)
-        ballots = ballots_of(requests, viewers)
-        return [
-            (request.scope_set_id, request.pk, ballots[request.pk])
-            for request in requests
-            if request.pk in ballots
-        ]
+        return requests, ballots_of(requests, viewers)
 
-    ballots = shared.once(("voted on", viewer.is_limited), read)
+    requests, ballots = shared.once(("voted on", viewer.is_limited), read)
     return {
-        pk: ballot
-        for scope_set, pk, ballot in ballots
-        if scope_sets is None or scope_set in scope_sets
+        request.pk: ballots[request.pk]
+        for request in requests
+        if request.pk in ballots
+        and (not viewer.is_limited or request.scope_set_id in viewer.scope_sets)
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -28,6 +28,7 @@ from approvals.queries.amounts import has_visible_amount, with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
 from approvals.queries.described import description
 from approvals.queries.lists.saved_views import views_for
+from approvals.queries.policy.votes.ballots import votes_by_request
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.search import with_words_of_requests
 from approvals.queries.suggestions import NAMES
@@ -56,7 +57,7 @@ class Subjects:
     requests: dict[UUID, ApprovalRequest]
     workflows: dict[tuple[str, str], Workflow]
     tools: dict[str, ToolSettings]
-    votes: dict[UUID, list[Vote]]
+    votes: Mapping[UUID, Sequence[Vote]]
 
 
 def entries_for(filters: AuditFilters) -> QuerySet[AuditEntry]:
@@ -206,19 +207,12 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
         scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys}
     )
     by_id = {request.pk: request for request in requests}
-    decided = [
-        entry.request_id for entry in entries if entry.event == "request.decided"
-    ]
-    voted = [pk for pk in decided if pk in by_id and by_id[pk].takes_votes]
-    votes = Vote.objects.filter(request__in=voted, counted=True).order_by("voted_at")
-    counted: dict[UUID, list[Vote]] = {}
-    for vote in votes if voted else ():
-        counted.setdefault(vote.request_id, []).append(vote)
+    voted = [pk for pk, request in by_id.items() if request.takes_votes]
     return Subjects(
         by_id,
         {(workflow.scope, workflow.key): workflow for workflow in workflows},
         settings_of_tools({entry.tool_name for entry in entries}),
-        counted,
+        votes_by_request(voted),
     )
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from approvals.actions.policy.grants.events import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
 from approvals.db.json_pointer import pointer_parts
-from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
+from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Vote, Workflow
 from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.described import read_schema
@@ -201,7 +201,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return AuditLine(
         shown_entry(entry),
-        _people(entry, data, subjects),
+        _people(entry, subjects.votes.get(entry.request_id, ())),
         words_of(entry, data, kind),
         _verdict_of(entry, data, kind),
         amount,
@@ -217,21 +217,13 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
     )
 
 
-def _people(
-    entry: AuditEntry, data: Mapping[str, Any], subjects: Subjects
-) -> Sequence[str]:
+def _people(entry: AuditEntry, votes: Sequence[Vote]) -> Sequence[str]:
     """Return everyone whose votes made a decision, or the actor of another entry; empty for Pausepoint."""
-    votes = (
-        subjects.votes.get(entry.request_id, [])
-        if entry.event == "request.decided" and not data.get("break_glass")
-        else []
-    )
-    voters = [
-        vote.person_name
-        for vote in votes
-        if vote.approves == (entry.verdict in APPROVING)
-    ]
-    return voters or [name for name in [entry.actor_name] if name]
+    approves = entry.verdict in APPROVING
+    made = [vote for vote in votes if vote.counted and vote.approves == approves]
+    if made and entry.event == "request.decided":
+        return [vote.person_name for vote in made]
+    return [name for name in [entry.actor_name] if name]
 
 
 def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
@@ -402,9 +394,5 @@ def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
 def _note(data: Mapping[str, Any]) -> str:
     """Return a person's text, or a call's error; its beginning if it is long."""
     text = next((data[name] for name in NOTES if data.get(name)), "")
-    return _cut(text, MAX_NOTE) if isinstance(text, str) else ""
-
-
-def _cut(text: str, limit: int) -> str:
-    text = " ".join(text.split())
-    return visible(text) if len(text) <= limit else f"{visible(text[:limit])}…"
+    text = " ".join(text.split()) if isinstance(text, str) else ""
+    return visible(text[:MAX_NOTE]) + "…" * (len(text) > MAX_NOTE)
