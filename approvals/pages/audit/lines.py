@@ -201,7 +201,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return AuditLine(
         shown_entry(entry),
-        _people(entry, subjects.votes.get(entry.request_id, ())),
+        _people(entry, subjects.votes.get(request.pk, ()) if request else ()),
         words_of(entry, data, kind),
         _verdict_of(entry, data, kind),
         amount,

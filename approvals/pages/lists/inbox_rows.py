@@ -164,6 +164,7 @@ class InboxRow:
         for_others = ballot is not None and ballot.waits_for_others(viewer)
         return replace(
             self,
+            pickable=self.pickable and (ballot is None or ballot.admits(viewer)),
             section=VOTED if for_others else section_of(viewer, self.request),
             voted=None if ballot is None else ballot.standing_vote_of(viewer),
         )
@@ -198,7 +199,7 @@ class InboxRow:
             version=self.version,
             section=self.section,
             urgency=request.urgency,
-            classes=f"urgency-{request.priority} is-{request.status}{made}{' is-voted' if self.voted else ''}",
+            classes=f"urgency-{request.priority} is-{request.status}{made}{' is-voted' if self.section == VOTED else ''}",
             pick=self.pick if self.pickable else "",
             about=self._about(),
             outcome=None if request.pending else self._outcome(),

@@ -64,6 +64,9 @@ def test_the_tab_and_the_list_count_alike_what_needs_only_the_votes_of_others(pa
         "list-waiting": [f"row-{other.pk}"],
         "list-voted": [f"row-{payment.pk}"],
     }
+    listed = [parse(browser(person).get("/requests/").text).find("li", id=f"row-{payment.pk}")[0] for person in people]
+    assert [bool(row.find("input")) for row in listed] == [True, True, False]
+    assert ["is-voted" in row.attributes["class"].split() for row in listed] == [False, False, True]
     vote(payment, people[0])
     assert counts() == [not_needed, needed, not_needed]
 
