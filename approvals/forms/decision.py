@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.access.permissions import NamedToApprove, wants_typed_name
+from approvals.actions.checking import NOTHING_KNOWN, check
 from approvals.asking.answered_files import TYPE, file_fields, with_names
 from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.asking.secrets import (
@@ -55,26 +56,37 @@ def sent_decision(
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
-    check_typed_name(request, verdict, data)
-    left = check_read(request, verdict, data)
-    edited = edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
-    answer = (
-        _answer_value(request, data, files or MultiValueDict())
-        if verdict == Verdict.RESPOND
-        else ABSENT
-    )
+    mistyped = mistyped_name(request, verdict, data)
+    try:
+        left = check_read(request, verdict, data) if mistyped is None else []
+        sent = _answer(request, verdict, data, files or MultiValueDict())
+        if mistyped is not None:
+            check(request, sent, sent_door(data), NOTHING_KNOWN)
+    except Invalid as refusal:
+        if mistyped is None:
+            raise
+        raise Invalid(str(mistyped), refusal.errors | mistyped.errors) from refusal
+    if mistyped is not None:
+        raise mistyped
+    return replace(sent, unseen=amount_of(left) or None)
+
+
+def _answer(
+    request: ApprovalRequest,
+    verdict: Verdict,
+    data: QueryDict,
+    files: MultiValueDict[str, UploadedFile[Any]],
+) -> Answer:
     comment = data.get("comment", "")
     if verdict == Verdict.REJECT and request.kind == Kind.QUESTION:
         # The one text field of a question is also for the reason to decline it.
         comment = comment or data.get("text", "")
-    alone = data.get("break_glass") == "yes"
     return Answer(
         verdict,
         normalize_newlines(comment),
-        edited,
-        answer,
-        unseen=amount_of(left) if left else None,
-        break_glass=alone,
+        edited_input(request, data) if verdict == Verdict.EDIT else ABSENT,
+        _answer_value(request, data, files) if verdict == Verdict.RESPOND else ABSENT,
+        break_glass=data.get("break_glass") == "yes",
     )
 
 
@@ -309,18 +321,17 @@ def shown_digest(data: QueryDict) -> str:
     return digest
 
 
-def check_typed_name(
+def mistyped_name(
     request: ApprovalRequest, verdict: Verdict, data: QueryDict
-) -> None:
-    """Raise Invalid if a critical request is approved without typing its name."""
+) -> Invalid | None:
+    """Return the refusal if a critical request is approved without typing its name."""
     wanted = name_to_type(request)
     if not wanted or verdict not in APPROVING or not request.pending:
-        return
-    if " ".join(data.get("typed_name", "").split()) != wanted:
-        message = _("This request is critical. To approve it, type “%(name)s”.")
-        if request.priority != Priority.CRITICAL:
-            message = _("To approve this request, type “%(name)s”.")
-        message %= {"name": wanted}
-        raise Invalid(
-            message, {"typed_name": _("is not “%(name)s”") % {"name": wanted}}
-        )
+        return None
+    if " ".join(data.get("typed_name", "").split()) == wanted:
+        return None
+    message = _("This request is critical. To approve it, type “%(name)s”.")
+    if request.priority != Priority.CRITICAL:
+        message = _("To approve this request, type “%(name)s”.")
+    error = _("is not “%(name)s”") % {"name": wanted}
+    return Invalid(message % {"name": wanted}, {"typed_name": error})

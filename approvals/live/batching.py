@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from approvals.db import pool
@@ -78,9 +78,10 @@ class BatchReader(Generic[K, W, F]):
 
 
 class BatchCache:
-    """Values shared by the readers of one batch, each computed once."""
+    """Values shared by the readers of one batch, each computed once; `viewers` are the standings of all readers."""
 
-    def __init__(self) -> None:
+    def __init__(self, viewers: Collection[Any] = ()) -> None:
+        self.viewers = viewers
         self._known: dict[Hashable, object] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

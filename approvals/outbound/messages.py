@@ -94,7 +94,7 @@ def mail(
     mentions: Sequence[Mention] = (),
 ) -> EmailMessage:
     """Return a plain text mail to one person about waiting requests and mentions."""
-    ballots = ballots_of(requests[:NAMED], standing)
+    ballots = ballots_of(requests[:NAMED], [standing])
     return mail_to(
         to.email,
         "requests",

@@ -37,6 +37,7 @@ from approvals.queries.policy.rules.policy_versions import (
     rules_of_requests,
 )
 from approvals.queries.policy.votes.ballots import Ballot, ballots_of
+from approvals.queries.policy.votes.stages import not_needed
 from approvals.queries.policy.why_not import why_not
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
@@ -80,7 +81,7 @@ def plan(
         ]
         wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
     requests = {request.pk: request for request in wanted}
-    ballots = ballots_of(requests.values(), viewer)
+    ballots = ballots_of(requests.values(), [viewer])
     strict = ReasonRules()
     if order.verdict == Verdict.REJECT and not order.comment:
         strict = reason_rules({request.tool_name for request in requests.values()})
@@ -240,7 +241,7 @@ def _why_skipped(
     if not permissions.may_close(viewer, request):
         return "not_allowed", why_not(viewer, request)
     if ballot is not None and not ballot.admits(viewer):
-        return "not_allowed", _vote_not_needed(ballot)
+        return "not_allowed", not_needed(ballot.current)
     if order.verdict not in VERDICTS[Kind(request.kind)]:
         return Invalid.code, _("This needs an answer. Open it to answer.")
     if order.picks[request.pk] != request.voted_digest:
@@ -250,13 +251,6 @@ def _why_skipped(
         words = _("A rejection of this request needs a message. Go back and write one.")
         return "reason", words
     return None
-
-
-def _vote_not_needed(ballot: Ballot) -> str:
-    if ballot.current is None or not ballot.current.who:
-        return _("Your vote is not needed now.")
-    words = _("Your vote is not needed now: %(progress)s.")
-    return words % {"progress": ballot.words}
 
 
 def _votes_on(ballot: Ballot, viewer: Standing) -> str:

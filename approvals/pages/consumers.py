@@ -187,7 +187,9 @@ def _rendered(
     languages = languages_of({user.pk for user in users.values()})
     standings = standings_of({user.pk for user in users.values()})
     # Pages share only fragments in one language.
-    shared = {language: BatchCache() for language in languages.values()}
+    shared = {
+        language: BatchCache(standings.values()) for language in languages.values()
+    }
 
     def rendered(viewer: Standing, language: str) -> str:
         with override(language):

@@ -54,7 +54,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
         )
     shared = BatchCache()
     hits = hits_of(filters.q) if filters.q else None
-    groups, after = groups_of(request.standing, filters, hits)
+    groups, after = groups_of(request.standing, shared, filters, hits)
     snoozed, wakes_at = snoozes_of(request.standing)
     context = {
         **filter_context(request, filters),
@@ -70,20 +70,21 @@ def requests_page(request: SignedIn) -> HttpResponse:
         **tab_counts(request.standing, shared),
         "found_count": request_list.count_of(request.standing, filters, hits=hits),
     }
+    context["needed_count"] = context["found_count"] - context["others_count"]
     return render(request, "approvals/inbox/page.html", context)
 
 
 def groups_of(
-    viewer: Standing, filters: Filters, hits: Hits | None
+    viewer: Standing, shared: BatchCache, filters: Filters, hits: Hits | None
 ) -> tuple[list[RowGroup], ListCursor | None]:
     """Return a page of the list under its headings, and the cursor of the next page or None; `hits` are those of its search."""
     if filters.sectioned:
         sections = sections_of(viewer, filters, hits=hits)
-        return section_rows(
-            viewer, sections.rows, first=filters.after is None
-        ), sections.after
-    rows, after = request_list.page_of(viewer, filters, hits=hits)
-    return group_rows(viewer, rows, filters), after
+        first = filters.after is None
+        rows = section_rows(viewer, shared, sections.rows, first=first)
+        return rows, sections.after
+    requests, after = request_list.page_of(viewer, filters, hits=hits)
+    return group_rows(viewer, shared, requests, filters), after
 
 
 def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:

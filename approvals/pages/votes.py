@@ -7,13 +7,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-
 from approvals.access import permissions
 from approvals.access.standing import Standing
 from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.votes.ballots import Ballot, CastVote, ballots_of
+from approvals.queries.policy.votes.stages import not_needed
 from approvals.text.differences import Change, changes
 
 Ballots = Mapping[UUID, Ballot]
@@ -61,30 +60,18 @@ class Voting:
         )
 
     @property
-    def missing(self) -> str:
-        """The people still needed; empty for anyone who may decide, and after the end."""
-        current = self.ballot.current
-        return current.who if current is not None else ""
-
-    @property
     def refusal(self) -> str:
         """Why the person cannot vote now; empty if they can, or if no vote is wanted any more."""
         if self.admitted or not self.ballot.pending:
             return ""
-        if self.missing:
-            return _(
-                "Your vote is not needed now. This request is waiting for %(who)s."
-            ) % {"who": self.missing}
-        return _(
-            "Your vote is not needed now. This request is waiting for others who may decide it."
-        )
+        return not_needed(self.ballot.current)
 
 
 def voting_of(
     viewer: Standing, request: ApprovalRequest, ballots: Ballots | None = None
 ) -> Voting | None:
     """Return the votes on a request; None if it is not decided by votes. `ballots` are those already read."""
-    ballot = (ballots_of([request], viewer) if ballots is None else ballots).get(
+    ballot = (ballots_of([request], [viewer]) if ballots is None else ballots).get(
         request.pk
     )
     if ballot is None:

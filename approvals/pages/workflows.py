@@ -41,8 +41,8 @@ COMPLETED_SHOWN = 20
 def workflows(request: SignedIn) -> HttpResponse:
     """List the suspended workflows and the latest completed ones; with `show`, page through one of these lists."""
     rendered_at = timezone.now()
-    shared = BatchCache()
     viewer = request.standing
+    shared = BatchCache()
     q = request.GET.get("q", "").strip()
     show = request.GET.get("show", "")
     if len(q) > MAX_SEARCH or "\x00" in q:
@@ -93,7 +93,7 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
     history = history_of(
         request.standing, shown, before=before, entries_before=entries_before
     )
-    ballots = ballots_of(history.requests, request.standing)
+    ballots = ballots_of(history.requests, [request.standing])
 
     def link(**changes: object) -> str:
         """Return the address of the page with another cursor in one of its lists."""

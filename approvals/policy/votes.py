@@ -158,13 +158,18 @@ def seat_for(
         return person, tally.counted[person].stage
     if tally.current is None:
         return None
-    wanted = missing(terms, tally, electorate)
+    wanted = missing(terms, tally, electorate, seats)
     seat = next((each for each in seats if each in wanted), person)
     return (seat, tally.current) if electorate.has(seat, tally.current) else None
 
 
-def missing(terms: Terms, tally: Tally, electorate: Electorate) -> set[int]:
-    """Return the people whose approval, given by them or for them, would advance the current stage."""
+def missing(
+    terms: Terms,
+    tally: Tally,
+    electorate: Electorate,
+    among: Iterable[int] | None = None,
+) -> set[int]:
+    """Return the people, `among` these if given, whose approval, by them or for them, would advance the current stage."""
     if tally.current is None:
         return set()
     stage = terms.stages[tally.current]
@@ -172,6 +177,8 @@ def missing(terms: Terms, tally: Tally, electorate: Electorate) -> set[int]:
     approving = tally.approving(tally.current)
     filled = sum(map(len, fill(stage, groups, approving)))
     left = set[int]().union(*groups) - set(tally.counted)
+    if among is not None:
+        left &= set(among)
     return {
         seat
         for seat in left

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -20,6 +20,7 @@ from approvals.models import (
     AuditEntry,
     SavedView,
     ToolSettings,
+    Vote,
     Workflow,
 )
 from approvals.models.preferences import ListPage
@@ -27,6 +28,7 @@ from approvals.queries.amounts import has_visible_amount, with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
 from approvals.queries.described import description
 from approvals.queries.lists.saved_views import views_for
+from approvals.queries.policy.votes.ballots import votes_by_request
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.search import with_words_of_requests
 from approvals.queries.suggestions import NAMES
@@ -50,11 +52,12 @@ _SPELLINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """The subjects of a page's entries, as far as they still exist, and the settings of their tools."""
+    """The subjects of a page's entries, as far as they still exist, the settings of their tools, and the votes that decided."""
 
     requests: dict[UUID, ApprovalRequest]
     workflows: dict[tuple[str, str], Workflow]
     tools: dict[str, ToolSettings]
+    votes: Mapping[UUID, Sequence[Vote]]
 
 
 def entries_for(filters: AuditFilters) -> QuerySet[AuditEntry]:
@@ -186,11 +189,11 @@ def _short(column: str) -> Case:
 
 
 def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
-    """Return the requests, workflows and tool settings of these entries, in three reads."""
+    """Return the requests, workflows, tool settings and votes of these entries, in three reads; four if there were votes."""
     ids = {entry.request_id for entry in entries if entry.request_id}
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
-        .only("title", "kind", "input_digest", "secrets", "amount_pointer")
+        .only("title", "kind", "input_digest", "secrets", "amount_pointer", "terms")
         .annotate(
             **{
                 "short_input": _short("input"),
@@ -203,10 +206,13 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     workflows = Workflow.objects.filter(
         scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys}
     )
+    by_id = {request.pk: request for request in requests}
+    voted = [pk for pk, request in by_id.items() if request.takes_votes]
     return Subjects(
-        {request.pk: request for request in requests},
+        by_id,
         {(workflow.scope, workflow.key): workflow for workflow in workflows},
         settings_of_tools({entry.tool_name for entry in entries}),
+        votes_by_request(voted),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,10 +21,11 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, Concat
 
-from approvals.access.permissions import in_scope, may_see, sees_everything
+from approvals.access.permissions import may_see, sees_everything
 from approvals.access.standing import Standing
 from approvals.db.cursors import Cursor
 from approvals.db.literal import literal
+from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.exceptions import Invalid, NotFound
 from approvals.models import ApprovalRequest, AuditEntry
@@ -72,13 +74,14 @@ DECISION_BODIES = ("comment", "edited_input", "answer")
 UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
 
 
-def waiting_for_votes(viewer: Standing) -> list[ApprovalRequest]:
-    """Return the waiting requests that this person may decide, and whose terms may need several people."""
+def waiting_for_votes(viewers: Collection[Standing]) -> list[ApprovalRequest]:
+    """Return the waiting requests that these people may decide, all or none of them limited by scopes, if votes are needed."""
     waiting = ApprovalRequest.objects.filter(
         status=literal(Status.PENDING), terms__isnull=False
     )
-    if viewer.is_limited:
-        waiting = waiting.filter(in_scope(viewer))
+    if all(viewer.is_limited for viewer in viewers):
+        scope_sets = {pk for viewer in viewers for pk in viewer.scope_sets}
+        waiting = waiting.filter(scope_set__in=any_of(scope_sets, int))
     return list(waiting.select_related("workflow").order_by().defer(*BODIES))
 
 

@@ -25,7 +25,7 @@ from approvals.queries.request_list import PAGE
 from approvals.queries.search import Hits
 
 EXPIRING, MINE, WAITING, RECENT = SECTIONS = "expiring", "mine", "waiting", "recent"
-#: On the first page: requests on which the reader has voted, and which wait for others.
+#: On the first page: requests that need votes, but not the reader's.
 VOTED = "voted"
 #: A deadline this near puts a request on top, whatever its priority.
 SOON = timedelta(hours=1)

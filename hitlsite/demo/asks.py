@@ -36,4 +36,5 @@ def refund(order: int, amount: float, reason: str) -> Ask:
         "currency": "EUR",
         "reason": reason,
     }
-    return approval(f"Refund {amount:g} EUR for order #{order}", "refundOrder", value)
+    price = f"{amount:.2f}".removesuffix(".00")
+    return approval(f"Refund {price} EUR for order #{order}", "refundOrder", value)

@@ -69,7 +69,7 @@ def _cells(line: AuditLine) -> Sequence[str]:
         line.amount,
         *values,
         line.note,
-        visible(entry.actor_name),
+        ", ".join(map(visible, line.people)),
         via_label(entry.via),
         str(entry.request_id or ""),
         str(entry.pk),

@@ -15,14 +15,22 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from approvals.actions.policy.grants.events import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
 from approvals.db.json_pointer import pointer_parts
-from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
+from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Vote, Workflow
 from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.described import read_schema
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, DEFAULT, plain
 from approvals.shown.entries import ShownEntry, shown_entry
-from approvals.states import Door, GrantEnd, Kind, Verdict, Width, verdict_label
+from approvals.states import (
+    APPROVING,
+    Door,
+    GrantEnd,
+    Kind,
+    Verdict,
+    Width,
+    verdict_label,
+)
 from approvals.text.text import visible, visible_name
 from approvals.text.times import clock_time
 
@@ -152,10 +160,11 @@ class SubjectLine:
 class AuditLine:
     """One line of the audit page. `values` are names and values; `note` is a text by a person or tool.
 
-    `verdict` and `amount` are empty where the entry has none, or a hidden amount.
+    `verdict` and `amount` are empty where the entry has none, or a hidden amount. `people` are those who did it, by name.
     """
 
     entry: ShownEntry
+    people: Sequence[str]
     text: str
     verdict: str
     amount: str
@@ -192,6 +201,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return AuditLine(
         shown_entry(entry),
+        _people(entry, subjects.votes.get(request.pk, ()) if request else ()),
         words_of(entry, data, kind),
         _verdict_of(entry, data, kind),
         amount,
@@ -205,6 +215,15 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
         subjects.workflows.get((entry.scope, entry.run_id)),
         str(data.get("grant_id") or ""),
     )
+
+
+def _people(entry: AuditEntry, votes: Sequence[Vote]) -> Sequence[str]:
+    """Return everyone whose votes made a decision, or the actor of another entry; empty for Pausepoint."""
+    approves = entry.verdict in APPROVING
+    made = [vote for vote in votes if vote.counted and vote.approves == approves]
+    if made and entry.event == "request.decided":
+        return [vote.person_name for vote in made]
+    return [name for name in [entry.actor_name] if name]
 
 
 def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
@@ -375,9 +394,5 @@ def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
 def _note(data: Mapping[str, Any]) -> str:
     """Return a person's text, or a call's error; its beginning if it is long."""
     text = next((data[name] for name in NOTES if data.get(name)), "")
-    return _cut(text, MAX_NOTE) if isinstance(text, str) else ""
-
-
-def _cut(text: str, limit: int) -> str:
-    text = " ".join(text.split())
-    return visible(text) if len(text) <= limit else f"{visible(text[:limit])}…"
+    text = " ".join(text.split()) if isinstance(text, str) else ""
+    return visible(text[:MAX_NOTE]) + "…" * (len(text) > MAX_NOTE)

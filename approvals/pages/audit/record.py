@@ -63,6 +63,7 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
     )
     requested = approval_request.input
     message = masked_column(approval_request, "message")
+    ballot = ballot_of(approval_request)
     result = results_of([approval_request]).get(approval_request.pk)
     output = (
         result.output if result is not None and result.state == "succeeded" else None
@@ -85,7 +86,10 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
         else None,
         "output": _value(output, MAX_OUTPUT) if output is not None else None,
         "message": _beginning(visible(message), MAX_OUTPUT) if message else None,
-        "ballot": ballot_of(approval_request),
+        "ballot": ballot,
+        "deciders": ballot.deciders(decision.verdict, break_glass=decision.break_glass)
+        if ballot and decision
+        else [],
         "proposed": _proposed(approval_request),
         "files": files_of(approval_request.attachments),
         "typed_name": _typed_name(approval_request, decision),

@@ -22,6 +22,7 @@ from approvals.pages import absence_pushes
 from approvals.pages.assignee_pushes import ASSIGNED, COMMENTED
 from approvals.pages.cards import card_for
 from approvals.pages.consumers import CATCH_UP, DeskConsumer, parse_since, render_counts
+from approvals.pages.context import waiting_for_others
 from approvals.pages.lists.inbox_rows import InboxRow, rows_for
 from approvals.pages.result_pushes import render_results
 from approvals.queries import COUNT_LIMIT, request_list
@@ -140,7 +141,7 @@ def render_push(
     )
     lines = shared.once(
         ("rows", _rights(viewer)),
-        lambda: {row.request.pk: row for row in rows_for(viewer, changed)},
+        lambda: {row.request.pk: row for row in rows_for(viewer, shared, changed)},
     )
     rows = [
         _render_row(
@@ -177,15 +178,18 @@ def _render_count(viewer: Standing, shared: BatchCache, filters: Filters) -> str
         if filters.plain and viewer.pk in shared.once("snoozers", snoozers)
         else 0
     )
+    others = waiting_for_others(viewer, shared) if filters.plain else 0
     context = {
         "found_count": total,
+        "needed_count": total - others,
+        "others_count": others,
         "snoozed_count": snoozed,
         "count_limit": COUNT_LIMIT,
         "filters": filters,
         "oob": True,
     }
     return shared.once(
-        ("count", total, snoozed),
+        ("count", total, snoozed, others),
         lambda: render_to_string("approvals/inbox/_count.html", context),
     )
 

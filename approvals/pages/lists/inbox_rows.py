@@ -18,7 +18,9 @@ from approvals.access.standing import Standing
 from approvals.access.usernames import shown_person
 from approvals.asking.secrets import masked_input
 from approvals.asking.titles import is_made
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Decision
+from approvals.pages.context import waiting_ballots
 from approvals.pages.key_fields import key_values, read_beginning
 from approvals.pages.lists.likeness import likeness_of
 from approvals.pages.lists.short_times import brief
@@ -158,11 +160,13 @@ class InboxRow:
 
     def seen_by(self, viewer: Standing) -> InboxRow:
         """Return the row with its personal parts for this viewer: the section, and their own vote."""
-        voted = None if self.ballot is None else self.ballot.standing_vote_of(viewer)
+        ballot = self.ballot
+        for_others = ballot is not None and ballot.waits_for_others(viewer)
         return replace(
             self,
-            section=VOTED if voted else section_of(viewer, self.request),
-            voted=voted,
+            pickable=self.pickable and (ballot is None or ballot.admits(viewer)),
+            section=VOTED if for_others else section_of(viewer, self.request),
+            voted=None if ballot is None else ballot.standing_vote_of(viewer),
         )
 
     @property
@@ -195,7 +199,7 @@ class InboxRow:
             version=self.version,
             section=self.section,
             urgency=request.urgency,
-            classes=f"urgency-{request.priority} is-{request.status}{made}{' is-voted' if self.voted else ''}",
+            classes=f"urgency-{request.priority} is-{request.status}{made}{' is-voted' if self.section == VOTED else ''}",
             pick=self.pick if self.pickable else "",
             about=self._about(),
             outcome=None if request.pending else self._outcome(),
@@ -303,7 +307,9 @@ class InboxRow:
         return in_one_line(map(marked_name, names))
 
 
-def rows_for(viewer: Standing, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
+def rows_for(
+    viewer: Standing, shared: BatchCache, requests: Iterable[ApprovalRequest]
+) -> list[InboxRow]:
     """Return the rows of requests read by `request_list.listed`."""
     requests = list(requests)
     settings = settings_of_tools({request.tool_name for request in requests})
@@ -315,7 +321,9 @@ def rows_for(viewer: Standing, requests: Iterable[ApprovalRequest]) -> list[Inbo
         for request in requests
     }
     longer = _longer_beginnings(requests, key_fields)
-    ballots = ballots_of(requests)
+    ballots = waiting_ballots(viewer, shared)
+    others = [request for request in requests if request.pk not in ballots]
+    ballots |= ballots_of(others, [viewer, *shared.viewers])
     # Looked up once for all rows: a long list is rendered for every page and push.
     home = reverse("approvals:requests")
     return [

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access.standing import Standing
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages.lists.inbox_rows import InboxRow, ShownRow, rows_for
 from approvals.queries.filters import Filters
@@ -70,15 +71,18 @@ def headings() -> dict[str, str]:
 
 
 def section_rows(
-    viewer: Standing, sections: Mapping[str, Sequence[ApprovalRequest]], *, first: bool
+    viewer: Standing,
+    shared: BatchCache,
+    sections: Mapping[str, Sequence[ApprovalRequest]],
+    *,
+    first: bool,
 ) -> list[RowGroup]:
     """Return a page of rows in sections, including empty ones for new requests.
 
-    On the first page, requests on which the person has voted come below the waiting ones. Later pages only continue the latter.
+    On the first page, requests that wait for others come below the waiting ones. Later pages only continue the latter.
     """
-    every = rows_for(
-        viewer, [request for requests in sections.values() for request in requests]
-    )
+    requests = [request for section in sections.values() for request in section]
+    every = rows_for(viewer, shared, requests)
     by_id = {row.request.pk: row for row in every}
     rows = {
         name: [by_id[request.pk] for request in sections.get(name, ())]
@@ -86,10 +90,10 @@ def section_rows(
     }
     if first:
         rows |= {
-            name: [row for row in rows[name] if not row.voted]
+            name: [row for row in rows[name] if row.section != VOTED]
             for name in (EXPIRING, MINE, WAITING)
         }
-        rows[VOTED] = [row for row in every if row.voted]
+        rows[VOTED] = [row for row in every if row.section == VOTED]
     return [
         RowGroup(heading, fold_alike(rows[name]), name)
         for name, heading in headings().items()
@@ -97,10 +101,13 @@ def section_rows(
 
 
 def group_rows(
-    viewer: Standing, requests: list[ApprovalRequest], filters: Filters
+    viewer: Standing,
+    shared: BatchCache,
+    requests: list[ApprovalRequest],
+    filters: Filters,
 ) -> list[RowGroup]:
     """Return the rows of a page under their headings."""
-    rows = rows_for(viewer, requests)
+    rows = rows_for(viewer, shared, requests)
     if not filters.group:
         return [RowGroup("", fold_alike(rows), WAITING)]
     column = COLUMNS[filters.group]

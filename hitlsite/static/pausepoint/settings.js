@@ -61,4 +61,10 @@
     // Long lines are wrapped, so this is about the place.
     field.scrollTop = field.scrollHeight * (line / lines.length) - field.clientHeight / 3;
   });
+
+  // --- A rule that is not in the draft yet is stored nowhere: leaving its form asks first.
+  let isUnsaved = document.querySelector("form.builder [aria-invalid=true]") !== null;
+  document.addEventListener("input", (event) => { isUnsaved ||= Boolean(event.target.closest?.("form.builder")); });
+  document.addEventListener("submit", () => { isUnsaved = false; });
+  addEventListener("beforeunload", (event) => { if (isUnsaved) event.preventDefault(); });
 })();

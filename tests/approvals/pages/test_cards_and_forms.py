@@ -208,6 +208,18 @@ def test_input_with_too_many_values_is_edited_as_json():
     assert "edited_input" in problems(approval(many), form(verdict="edit", input="{"))
 
 
+def test_a_mistyped_name_is_reported_with_the_other_problems_of_the_form():
+    request = approval()
+    request.priority, request.tool_name, request.title = "critical", "dropOrders", "Drop"
+    wrong = as_browser_sends(INPUT, integer="many")
+    assert [*problems(request, wrong)] == ["edited_input.integer", "typed_name"]
+    data = as_browser_sends(INPUT)
+    data["comment"] = "x" * 5_001
+    assert [*problems(request, data)] == ["comment", "typed_name"]
+    data["typed_name"] = "dropOrders"
+    assert sent_decision(request, data).verdict == Verdict.EDIT
+
+
 NAMES = st.sampled_from(["verdict", "comment", "choice", "text", "input.a", "input.b", "input.c", "input.d", "from"])
 WORDS = st.sampled_from(
     [*Verdict.values, "accept", "on", "0", "1", "99999", "-1", "\u0661", "[[", '{"a":', "1e999", "NaN"]

@@ -26,7 +26,7 @@ from approvals.models.actors import Actor, RecordedActor
 from approvals.policy.terms import Terms
 from approvals.policy.votes import Electorate, Tally, count, seat_for
 from approvals.queries.policy.votes.ballots import casts_of
-from approvals.queries.policy.votes.stages import stages_of
+from approvals.queries.policy.votes.stages import not_needed, stages_of
 from approvals.states import Door, Status, Verdict
 
 
@@ -86,7 +86,9 @@ def on_vote(
         return EndedBefore(_ending(request.proposal, before, ballot.votes))
     place = facts.place(before)
     if place is None:
-        return Refused(NotAllowed(_not_now(ballot.terms, before, facts.names)))
+        stages = stages_of(ballot.terms, before, facts.names)
+        current = None if before.current is None else stages[before.current]
+        return Refused(NotAllowed(not_needed(current)))
     if answer.verdict == Verdict.RESPOND:
         # It reports the fact that the call has succeeded, which is not what people vote on.
         return DecidedAlone(answer=answer, absent=facts.absent)
@@ -184,19 +186,4 @@ def _ending(
         else None,
         voters=tally.voters,
         recounted=True,
-    )
-
-
-def _not_now(terms: Terms, tally: Tally, names: Mapping[Any, str]) -> str:
-    """Return a message that names the people still needed, for someone who is not."""
-    current = (
-        None if tally.current is None else stages_of(terms, tally, names)[tally.current]
-    )
-    who = current.who if current is not None else ""
-    if who:
-        return _(
-            "Your vote is not needed now. This request is waiting for %(who)s."
-        ) % {"who": who}
-    return _(
-        "Your vote is not needed now. This request is waiting for others who may decide it."
     )

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
+from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing
 from approvals.asking.digests import Digest
 from approvals.db.many import any_of
@@ -88,7 +89,7 @@ class CastVote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ballot:
-    """The votes on one request for one viewer, or for none."""
+    """The votes on one request, and the electorate among voters and viewers."""
 
     pending: bool
     #: The ids of the people who run the agent, for whom no one votes.
@@ -98,7 +99,7 @@ class Ballot:
     electorate: Electorate
     stages: Sequence[StageProgress]
     votes: Sequence[CastVote]
-    #: The names of people that the viewer may vote for, by id.
+    #: The names of people that viewers may vote for, by id.
     absent: Mapping[int, str]
 
     @property
@@ -135,6 +136,10 @@ class Ballot:
     def needs(self, person: Standing) -> bool:
         """Return whether it waits for the vote of this person."""
         return self.admits(person) and self.standing_vote_of(person) is None
+
+    def waits_for_others(self, person: Standing) -> bool:
+        """Return whether a person who decides requests has nothing to do here before the votes of others."""
+        return self.pending and DECIDE in person.rights and not self.needs(person)
 
     def deciders(
         self, verdict: str, *, break_glass: bool | None = False
@@ -188,9 +193,12 @@ def votes_by_request(ids: Iterable[UUID]) -> dict[UUID, list[Vote]]:
 
 
 def ballots_of(
-    requests: Iterable[ApprovalRequest], viewer: Standing | None = None
+    requests: Iterable[ApprovalRequest], viewers: Iterable[Standing] = ()
 ) -> dict[UUID, Ballot]:
-    """Return the ballots of those requests that are decided by votes; nothing is read if there are none."""
+    """Return the ballots of those requests that are decided by votes; nothing is read if there are none.
+
+    They say of each of these viewers whether their vote is needed.
+    """
     terms = {
         request: terms_of(request.terms) for request in requests if request.takes_votes
     }
@@ -201,10 +209,11 @@ def ballots_of(
     voters = {
         pk for vote in cast for pk in (vote.person_id, vote.for_id) if pk is not None
     }
-    known = people_among(voters, viewer, terms)
+    viewers = list(viewers)
+    known = people_among(voters, viewers, terms)
     displayed = _displayed({vote.person_id for vote in cast})
     electorates = electorates_among(known, terms)
-    away = seats_of(viewer, terms)
+    away = seats_of(viewers, terms)
     names = names_in(terms.values(), away)
     absent = {pk: names["person", pk] for pk in away if ("person", pk) in names}
     ballots = {}

@@ -96,13 +96,13 @@ def delegates_for(request: ApprovalRequest, absent: Collection[int]) -> set[int]
 
 def people_among(
     people: Collection[int],
-    viewer: Standing | None,
-    requests: Iterable[ApprovalRequest],
+    viewers: Collection[Standing],
+    requests: Collection[ApprovalRequest],
 ) -> dict[int, Standing]:
-    """Return the standings of those of these people who are active, of the viewer, and of those the viewer may vote for."""
+    """Return the standings of those of these people who are active, of the viewers, and of those the viewers may vote for."""
     prefetch_related_objects([*requests], "workflow")
-    known = _active({*people, *seats_of(viewer, requests)})
-    return known if viewer is None else known | {viewer.pk: viewer}
+    known = _active({*people, *seats_of(viewers, requests)})
+    return known | {viewer.pk: viewer for viewer in viewers}
 
 
 def electorates_among(
@@ -208,12 +208,15 @@ def _named_by(
     return named | anyone if _is_open(terms) else named
 
 
-def seats_of(viewer: Standing | None, requests: Iterable[ApprovalRequest]) -> set[int]:
-    """Return the people that a viewer may vote for on some of these requests, without the viewer."""
-    if viewer is None:
-        return set()
+def seats_of(
+    viewers: Iterable[Standing], requests: Collection[ApprovalRequest]
+) -> set[int]:
+    """Return the people that viewers may vote for on some of these requests, without those viewers."""
     return {
-        seat for request in requests for seat in permissions.seats(viewer, request)[1:]
+        seat
+        for viewer in viewers
+        for request in requests
+        for seat in permissions.seats(viewer, request)[1:]
     }
 
 

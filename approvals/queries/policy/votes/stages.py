@@ -162,3 +162,15 @@ def names_in(terms: Iterable[Terms], others: Iterable[int] = ()) -> dict[Any, st
         )
         names |= {("person", pk): visible(name) for pk, name in users}
     return names
+
+
+def not_needed(current: StageProgress | None) -> str:
+    """Return the refusal of a vote that this stage does not want; None if all are met."""
+    who = "" if current is None else current.who
+    if who:
+        return _(
+            "Your vote is not needed now. This request is waiting for %(who)s."
+        ) % {"who": who}
+    return _(
+        "Your vote is not needed now. This request is waiting for others who may decide it."
+    )

@@ -261,7 +261,7 @@ def test_many_ballots_cost_a_delegate_as_many_statements_as_one(payment, finance
     def cost(few):
         viewer = standing_of(people[1])
         with CaptureQueriesContext(connection) as statements:
-            assert all(ballot.admits(viewer) for ballot in ballots_of(few, viewer).values())
+            assert all(ballot.admits(viewer) for ballot in ballots_of(few, [viewer]).values())
         return len(statements)
 
     assert cost(requests) == cost(requests[:1])

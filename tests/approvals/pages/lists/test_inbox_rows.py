@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from approvals.access.standing import standing_of
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.lists.inbox_rows import InboxRow, rows_for
 from approvals.queries import request_list
@@ -42,11 +43,11 @@ def rows() -> list[InboxRow]:
     make_request(owner, Kind.QUESTION, title=ODD, message=ODD)
     make_request(owner, input={"": 1, "value": "\x01"})
     make_request(owner, input={})
-    return rows_for(standing_of(decider), request_list.listed(ApprovalRequest.objects.all()))
+    return rows_for(standing_of(decider), BatchCache(), request_list.listed(ApprovalRequest.objects.all()))
 
 
 def listed_rows(user: User) -> list[InboxRow]:
-    return rows_for(standing_of(user), request_list.listed(ApprovalRequest.objects.all()))
+    return rows_for(standing_of(user), BatchCache(), request_list.listed(ApprovalRequest.objects.all()))
 
 
 def words_in(row: Element) -> list[str]:
@@ -65,9 +66,11 @@ def test_a_decided_row_shows_the_input_that_was_approved(pad):
     ToolSettings.objects.create(tool_name="refund", key_fields=["/amount"])
     made = make_request(owner, tool_name="refund", input={"note": "n" * pad, "amount": 13})
     decide(made, decider, Verdict.EDIT, edited_input={"note": "n" * pad, "amount": 10})
-    (listed,) = rows_for(standing_of(decider), request_list.listed(ApprovalRequest.objects.all()))
+    (listed,) = rows_for(standing_of(decider), BatchCache(), request_list.listed(ApprovalRequest.objects.all()))
     (section,) = request_list.first_rows(standing_of(decider), OVER_ONES, parts_of(OVER_ONES)[0], 5)
-    assert [listed.values, rows_for(standing_of(decider), [section])[0].values] == [[("amount", "10")]] * 2
+    assert [listed.values, rows_for(standing_of(decider), BatchCache(), [section])[0].values] == [
+        [("amount", "10")]
+    ] * 2
 
 
 def test_a_decided_row_shows_when_it_was_decided_and_a_waiting_one_when_it_was_requested():
@@ -78,7 +81,7 @@ def test_a_decided_row_shows_when_it_was_decided_and_a_waiting_one_when_it_was_r
     ApprovalRequest.objects.update(created_at=hours_ago)
     shown = {
         row.request.pk: row.shown
-        for row in rows_for(standing_of(decider), request_list.listed(ApprovalRequest.objects.all()))
+        for row in rows_for(standing_of(decider), BatchCache(), request_list.listed(ApprovalRequest.objects.all()))
     }
     times = [parse(str(shown[made.pk].about.when)).find("time")[0].words for made in (decided, waiting)]
     assert times == ["just now", "5h ago"]

@@ -21,7 +21,7 @@ from tests.support.desk.pressing import browser, press
 from tests.support.desk.requests import REFUND, make_request, stored
 from tests.support.desk.votes import both, group, make_team, make_voted, vote, votes_of
 from tests.support.markup import buttons, forms, parse
-from tests.support.people import alice
+from tests.support.people import alice, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -50,15 +50,41 @@ def test_the_card_says_that_you_have_voted_and_lets_you_change_it(payment, peopl
     assert own_words(client, payment) == []
 
 
-def test_a_request_is_not_counted_for_people_whose_vote_it_does_not_need(payment, people):
+def test_the_tab_and_the_list_count_alike_what_needs_only_the_votes_of_others(payment, people):
     def counts():
         pages = [parse(browser(person).get("/").text) for person in people]
-        return [page.find("span", id="tab-inbox")[0].words for page in pages]
+        return [
+            (page.find("span", id="tab-inbox")[0].words, page.find("span", id="inbox-count")[0].words) for page in pages
+        ]
 
-    make_request(payment.requested_by)
-    assert counts() == ["2", "2", "1"]
+    other = make_request(payment.requested_by)
+    needed, not_needed = ("2", "2 waiting"), ("1", "1 waiting · 1 waiting for others")
+    assert counts() == [needed, needed, not_needed]
+    assert sections(browser(people[2])) == {
+        "list-waiting": [f"row-{other.pk}"],
+        "list-voted": [f"row-{payment.pk}"],
+    }
+    listed = [parse(browser(person).get("/requests/").text).find("li", id=f"row-{payment.pk}")[0] for person in people]
+    assert [bool(row.find("input")) for row in listed] == [True, True, False]
+    assert ["is-voted" in row.attributes["class"].split() for row in listed] == [False, False, True]
     vote(payment, people[0])
-    assert counts() == ["1", "2", "1"]
+    assert counts() == [not_needed, needed, not_needed]
+
+
+def test_a_push_counts_votes_for_many_with_the_statements_for_one(payment, people):
+    vote(payment, people[0])
+    made = make_request(payment.requested_by)
+    viewers = [standing_of(person) for person in people]
+
+    def pushed(readers):
+        shared = BatchCache(readers)
+        changed = list(request_list.listed(requests_for(readers[0]).filter(pk=made.pk), whole=True))
+        with CaptureQueriesContext(connection) as statements:
+            pages = [parse(render_push(viewer, shared, Filters(), changed)) for viewer in readers]
+        return len(statements), [page.find("span", id="tab-inbox")[0].words for page in pages]
+
+    assert pushed(viewers[:1]) == (pushed(viewers)[0], ["1"])
+    assert pushed(viewers)[1] == ["1", "2", "1"]
 
 
 def test_a_row_says_what_it_counts_and_names_everyone_who_decided(payment, people):
@@ -72,6 +98,11 @@ def test_a_row_says_what_it_counts_and_names_everyone_who_decided(payment, peopl
     page = parse(client.get(payment.get_absolute_url()).text)
     assert page.find("div", class_="outcome")[0].words.startswith("Approved by bob and dave just now")
     assert page.find("span", class_="row-progress") == []
+    auditor = browser(make_person("olga", "view_approvalrequest", "view_auditentry"))
+    (names, *_) = parse(auditor.get("/audit/?event=request.decided").text).find("p", class_="audit-who")
+    assert [link.words for link in names.find("a")] == ["bob", "dave"]
+    record = parse(auditor.get(f"{payment.get_absolute_url()}record/").text)
+    assert record.find("section", class_="facts")[0].find("dd")[1].words.startswith("bob, dave ")
 
 
 def test_it_says_it_of_a_rejection_and_of_changes_and_not_to_others(people):
@@ -184,11 +215,11 @@ def test_the_section_costs_no_statement(payment, people):
 
 def test_pushed_rows_differ_between_those_who_have_voted_and_the_others(payment, people):
     vote(payment, people[0])
-    shared = BatchCache()
+    shared = BatchCache([standing_of(person) for person in people])
     changed = list(request_list.listed(requests_for(standing_of(people[0])), whole=True))
     pushed = [parse(render_push(standing_of(person), shared, Filters(), changed)) for person in people]
     rows = [page.find("li", id=f"row-{payment.pk}")[0] for page in pushed]
-    assert [row.attributes["data-section"] for row in rows] == ["voted", "waiting", "waiting"]
+    assert [row.attributes["data-section"] for row in rows] == ["voted", "waiting", "voted"]
     assert ["You approved" in row.words for row in rows] == [True, False, False]
     # Voters are not notified of the votes of others.
     notified = [bool(page.find("div", class_="browser-notification")) for page in pushed]
@@ -200,7 +231,7 @@ def test_a_push_shows_each_voter_their_own_vote(people):
     request = make_voted(alice(), Terms(stages=both(group(votes=2)).stages, veto=False), input=REFUND)
     vote(request, people[1], Verdict.APPROVE)
     vote(request, people[2], Verdict.REJECT)
-    shared = BatchCache()
+    shared = BatchCache([standing_of(person) for person in people])
     words = {}
     for person in people[1:]:
         viewer = standing_of(person)

@@ -136,7 +136,7 @@ def test_a_bulk_decision_votes(payment, people):
     done = client.post("/requests/bulk/", sent)
     assert "Your vote is counted: 1 of 2, security missing." in done.text
     refused = browser(people[2]).post("/requests/bulk/", sent)
-    assert "Your vote is not needed now: 1 of 2, security missing." in refused.text
+    assert "Your vote is not needed now. This request is waiting for security." in refused.text
     assert votes_of(payment) == [("bob", "approve")]
 
 

@@ -129,3 +129,18 @@ def test_a_rule_is_written_replayed_applied_and_used(windows, server, axe):
         in page.locator("#faults").inner_text()
     )
     assert violations(page, axe) == {}
+
+
+def test_leaving_a_half_written_rule_asks_first(windows, server):
+    page = windows.open(server.person("admin"), "/settings/policy/")
+    with page.expect_navigation():
+        page.get_by_role("link", name="Add a rule", exact=True).click()
+    name = page.get_by_label("Name", exact=True)
+    name.press_sequentially("Half")
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    with page.expect_event("dialog") as asked:
+        page.locator(".crumbs a").click()
+    assert asked.value.type == "beforeunload"
+    expect(name).to_have_value("Half")
+    press(page, "Go back")
+    expect(page.get_by_role("heading", name="Change the policy")).to_be_visible()
