@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "corsheaders",
     "allauth.account",
+    "allauth.mfa",
     "allauth.socialaccount",
     "hitlsite",
     "approvals",
@@ -209,6 +210,18 @@ OIDC_VERIFIED_DOMAINS = env.comma_separated("OIDC_VERIFIED_DOMAINS")
 _roles = {"requester", "approver", "auditor"}
 OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", _roles)
 OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")
+MFA_ADAPTER = "hitlsite.accounts.factors.Factors"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+#: Our own check of a fresh log-in guards the pages: allauth's keeps a form and runs it later.
+MFA_REAUTHENTICATION_REQUIRED = False
+#: Every passkey checks the person, by a fingerprint or a PIN, so that each can replace the password.
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+#: Clocks of devices may differ by one step. A step is used once (approvals/actions/factors.py).
+MFA_TOTP_TOLERANCE = 1
+#: Addresses that are waiting to be confirmed are not kept in allauth's table.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -231,6 +244,7 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
     "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
 }
+MFA_RATE_LIMITS = {"webauthn_login": f"100/{LIMIT_SECONDS}s/ip"}
 SESSION_ENGINE = "approvals.access.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 if SESSION_COOKIE_SECURE:

@@ -33,15 +33,26 @@ class SignInAgain(DecideOnPage):
 
 
 def signed_in_at(session: SessionBase) -> datetime | None:
-    """Return when the person of this session last authenticated, as recorded by allauth; None if unknown."""
-    records = session.get("account_authentication_methods")
-    moments = (
-        [each.get("at") for each in records if isinstance(each, dict)]
-        if isinstance(records, list)
+    """Return when the person of this session last authenticated, as recorded by allauth; None if unknown.
+
+    For people with a second factor only the factor counts: a password alone would be the weaker proof.
+    """
+    stored = session.get("account_authentication_methods")
+    records = (
+        [each for each in stored if isinstance(each, dict)]
+        if isinstance(stored, list)
         else []
     )
+    by_factor = [each for each in records if each.get("method") == "mfa"]
+    moments = [each.get("at") for each in by_factor or records]
     seconds = [moment for moment in moments if isinstance(moment, int | float)]
     return datetime.fromtimestamp(max(seconds), UTC) if seconds else None
+
+
+def is_fresh(at: datetime | None) -> bool:
+    """Return whether this log-in is recent enough for what needs a fresh one."""
+    lasts = timedelta(seconds=settings.HITL_FRESH_SIGN_IN)
+    return at is not None and at >= timezone.now() - lasts
 
 
 def require_fresh_sign_in(
@@ -50,6 +61,5 @@ def require_fresh_sign_in(
     """Raise SignInAgain if the terms require a recent log-in and `at` is too old."""
     if not terms_of(request.terms).fresh_sign_in:
         return
-    lasts = timedelta(seconds=settings.HITL_FRESH_SIGN_IN)
-    if via not in OWN_PAGES or at is None or at < timezone.now() - lasts:
+    if via not in OWN_PAGES or not is_fresh(at):
         raise SignInAgain(request, here=via in OWN_PAGES)

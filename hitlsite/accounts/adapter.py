@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -22,6 +23,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.access import rate_limits
+from approvals.http import problem
 from approvals.outbound.mailing import AUTOMATIC, send_later
 from hitlsite.views import too_many_requests
 
@@ -84,6 +86,7 @@ class Accounts(DefaultAccountAdapter):
     ) -> HttpResponse:
         address = self.get_client_ip(request)
         details = _note_provider(request, kwargs["signal_kwargs"])
+        details |= _factor_of(request)
         actions.record_login(user, address=address, **details)
         logger.info("Log-in as %r from %s", user.get_username(), address)
         session_key = request.session.session_key or ""
@@ -91,6 +94,12 @@ class Accounts(DefaultAccountAdapter):
         actions.record_session(user, session_key, address=address, browser=browser)
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
+
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
+        message = str(
+            _("Your account is deactivated. Ask an administrator to activate it.")
+        )
+        return problem(request, HTTPStatus.FORBIDDEN, message, "deactivated")
 
     def set_password(self, user: User, password: str) -> None:
         address = self.get_client_ip(self.request)
@@ -137,6 +146,14 @@ class Accounts(DefaultAccountAdapter):
         send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))
 
 
+def _factor_of(request: HttpRequest) -> dict[str, str]:
+    """Return what the record says of the factor of a log-in, or of the passkey that replaced the password."""
+    last = request.session[AUTHENTICATION_METHODS_SESSION_KEY][-1]
+    if last["method"] != "mfa":
+        return {}
+    return {"by": "passkey"} if last.get("passwordless") else {"factor": last["type"]}
+
+
 def _note_provider(
     request: HttpRequest, signal_kwargs: Mapping[str, Any] | None
 ) -> dict[str, str]:
@@ -146,6 +163,8 @@ def _note_provider(
         return {}
     records = request.session[AUTHENTICATION_METHODS_SESSION_KEY]
     # allauth notes when the person came back, even if the provider asked them for nothing.
-    records[-1]["at"] = login.account.extra_data["auth_time"]
+    for record in records:
+        if record["method"] == "socialaccount":
+            record["at"] = login.account.extra_data["auth_time"]
     request.session.modified = True
     return {"provider": login.account.provider}

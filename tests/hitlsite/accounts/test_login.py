@@ -151,7 +151,7 @@ def test_sign_up_and_mail_addresses_are_not_routed(name):
         reverse(f"account_{name}")
 
 
-def test_only_log_in_and_password_pages_of_allauth_are_routed():
+def test_only_log_in_password_and_factor_pages_of_allauth_are_routed():
     names = {str(name) for name in get_resolver().reverse_dict if str(name).startswith(("account_", "social", "mfa_"))}
     assert names == {
         "account_login",
@@ -160,6 +160,15 @@ def test_only_log_in_and_password_pages_of_allauth_are_routed():
         "account_reset_password",
         "account_reset_password_done",
         "account_reset_password_from_key",
+        "mfa_activate_totp",
+        "mfa_add_webauthn",
+        "mfa_authenticate",
+        "mfa_deactivate_totp",
+        "mfa_generate_recovery_codes",
+        "mfa_index",
+        "mfa_login_webauthn",
+        "mfa_remove_webauthn",
+        "mfa_view_recovery_codes",
     }
 
 

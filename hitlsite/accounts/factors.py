@@ -1,0 +1,432 @@
+"""Second factors: codes of an app, passkeys and recovery codes, by the flows of allauth with our checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from allauth.account.internal.flows.login import (
+    AUTHENTICATION_METHODS_SESSION_KEY,
+    record_authentication,
+)
+from allauth.account.models import Login
+from allauth.account.utils import get_next_redirect_url
+from allauth.core import context as current
+from allauth.core.internal.cryptokit import compare_user_code
+from allauth.mfa import signals
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.base import views as base
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import views as recovery_codes
+from allauth.mfa.totp import views as totp
+from allauth.mfa.totp.internal import auth as time_codes
+from allauth.mfa.webauthn import forms as passkey_forms
+from allauth.mfa.webauthn import views as passkeys
+from allauth.mfa.webauthn.internal import auth as webauthn
+from cryptography.fernet import InvalidToken
+from django import forms
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, resolve_url
+from django.utils.http import urlencode
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.generic import View
+
+from approvals import actions
+from approvals.access.factors import has_factor
+from approvals.access.fresh_sign_in import is_fresh, signed_in_at
+from approvals.access.rate_limits import client_address
+from approvals.administration.account_mails import (
+    AccountMailReason,
+    tell_of_own_change,
+)
+from approvals.administration.preferences.browsers import describe_browser
+from approvals.crypto import encryption
+from approvals.http import SignedIn
+from approvals.text.qr import qr_code
+
+SALT = "hitlsite.factors"
+MAX_NAME = 100
+#: Most characters of what a browser returns for a passkey, which is kept.
+MAX_CREDENTIAL = 16_384
+#: The errors of fido2 for parts that are not what they should be.
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+Type = Authenticator.Type
+NAMES = {
+    Type.TOTP: _("authenticator app"),
+    Type.WEBAUTHN: _("passkey"),
+    Type.RECOVERY_CODES: _("recovery codes"),
+}
+
+
+class Factors(DefaultMFAAdapter):
+    """allauth's hooks: secrets are encrypted, and passkeys have the names of browsers."""
+
+    error_messages = DefaultMFAAdapter.error_messages | {
+        "incorrect_code": _("Wrong code, or one that was used already."),
+        "refused_passkey": _("This passkey was not accepted. Try again."),
+        "too_many_tries": _(
+            "Too many wrong codes. Wait 5 minutes, then try again, or use a passkey."
+        ),
+        "unreadable": _(
+            "Your second factor can no longer be read, because SECRET_KEY was changed. Ask an administrator to "
+            "reset it."
+        ),
+    }
+
+    def encrypt(self, text: str) -> str:
+        return encryption(SALT).encrypt(text.encode()).decode()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        try:
+            return encryption(SALT).decrypt(encrypted_text).decode()
+        except InvalidToken:
+            raise self.validation_error("unreadable") from None
+
+    def build_totp_svg(self, url: str) -> str:
+        """Return nothing: the template draws the code of `qr_code`."""
+        return ""
+
+
+def _step_of(secret: str, code: str) -> int:
+    """Return the time step that a code is of; 0 if it is of none that is accepted now."""
+    for step in time_codes.yield_hotp_counters_from_time():
+        value = time_codes.format_hotp_value(time_codes.hotp_value(secret, step))
+        if compare_user_code(actual=code, expected=value):
+            return step
+    return 0
+
+
+class OneUse:
+    """A form with a code, of which each is accepted once, and tries are limited, in all processes."""
+
+    def clean_code(self) -> str:
+        form: Any = self
+        if not actions.begin_try(form.user):
+            raise Factors().validation_error("too_many_tries")
+        code: str = super().clean_code()  # type: ignore[misc]  # of the other base
+        factor: Authenticator = form.authenticator
+        step = None
+        if factor.type == Type.TOTP:
+            step = _step_of(Factors().decrypt(factor.data["secret"]), code)
+        if not actions.finish_try(form.user, step=step):
+            form._emit_authentication_failed(factor)
+            raise Factors().validation_error("incorrect_code")
+        return code
+
+
+class CodeForm(OneUse, AuthenticateForm):
+    """The code of an app, or a recovery code, at log-in."""
+
+
+class CodeAgainForm(OneUse, ReauthenticateForm):
+    """The same for people who are logged in."""
+
+
+class CredentialField(forms.JSONField):
+    """What the browser returns for a passkey: a JSON object. allauth lets other values through, some of them unchecked."""
+
+    def to_python(self, value: str | None) -> dict[str, Any]:
+        try:
+            credential = super().to_python(value) if _fits(value) else None
+        except RecursionError:
+            credential = None
+        if not isinstance(credential, dict):
+            raise Factors().validation_error("refused_passkey")
+        return credential
+
+
+def _fits(value: str | None) -> bool:
+    return value is not None and len(value) <= MAX_CREDENTIAL
+
+
+class Passkey(forms.Form):
+    """A form with a passkey; whatever its parts are, none is an error."""
+
+    user: User | None
+    credential = CredentialField(widget=forms.HiddenInput)
+
+    def clean_credential(self) -> Authenticator:
+        try:
+            credential: Authenticator = super().clean_credential()  # type: ignore[misc]  # of the other base
+        except (*MALFORMED, ValidationError):
+            _record_failure(self.user, "passkey")
+            raise Factors().validation_error("refused_passkey") from None
+        return credential
+
+
+class PasskeyForm(Passkey, passkey_forms.AuthenticateWebAuthnForm):
+    """A passkey as the second step of a log-in."""
+
+
+class PasskeyAgainForm(Passkey, passkey_forms.ReauthenticateWebAuthnForm):
+    """The same for people who are logged in."""
+
+
+class PasskeyAloneForm(Passkey, passkey_forms.LoginWebAuthnForm):
+    """A passkey in place of a password."""
+
+
+class NewPasskeyForm(passkey_forms.AddWebAuthnForm):
+    """A new passkey and its name."""
+
+    credential = CredentialField(widget=forms.HiddenInput)
+    name = forms.CharField(required=False, max_length=MAX_NAME)
+
+    def clean(self) -> dict[str, Any]:
+        try:
+            cleaned: dict[str, Any] = super().clean()
+        except MALFORMED:
+            raise Factors().validation_error("refused_passkey") from None
+        return cleaned
+
+
+class EnterFactor(base.AuthenticateView):
+    """The second step of a log-in."""
+
+    form_class = CodeForm
+    webauthn_form_class = PasskeyForm
+    template_name = "account/factor.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        factors = Authenticator.objects.filter(user_id=self.stage.login.user.pk)
+        types = set(factors.values_list("type", flat=True))
+        options = context["js_data"]["request_options"]
+        return context | {
+            "has_app": Type.TOTP in types,
+            "has_passkey": Type.WEBAUTHN in types,
+            "options": _as_json(options),
+            "next": self.request.POST.get("next") or self.request.GET.get("next", ""),
+        }
+
+
+class ProveFactor(EnterFactor):
+    """Ask a person who is logged in for a factor, as some decisions require, and return to the previous page."""
+
+    form_class = CodeAgainForm
+    webauthn_form_class = PasskeyAgainForm
+
+    def dispatch(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        # In place of the log-in that the other view looks for.
+        self.stage = SimpleNamespace(login=Login(user=request.user))
+        self.form = self._build_forms()
+        return View.dispatch(self, request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        form.save()
+        return redirect(get_next_redirect_url(self.request) or "approvals:dashboard")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"again": True}
+
+
+class LogInWithPasskey(passkeys.LoginWebAuthnView):
+    """Log in with a passkey alone. GET: the challenge for it."""
+
+    form_class = PasskeyAloneForm
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        options = _as_json(webauthn.begin_authentication())
+        return HttpResponse(options, content_type="application/json")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        factor = form.cleaned_data["credential"]
+        login = Login(
+            user=factor.user, redirect_url=get_next_redirect_url(self.request)
+        )
+        response: HttpResponse = passkeys.flows.perform_passwordless_login(
+            self.request, factor, login
+        )
+        return response
+
+
+class Fresh:
+    """Pages that change factors: they need a fresh log-in. A form without one is refused, and not kept."""
+
+    def dispatch(
+        self, request: SignedIn, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        if not _may_change_factors(request):
+            page = request.path if request.method == "GET" else resolve_url("mfa_index")
+            again = resolve_url("account_reauthenticate")
+            return redirect(f"{again}?{urlencode({'next': page})}")
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # of the other base
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
+        return context | {"here": "sign-in"}
+
+
+def _may_change_factors(request: SignedIn) -> bool:
+    """Return whether the log-in is fresh. People without a password or factor, whose provider may not state when it asked them,
+    can add their first factor soon after they have come from there.
+    """
+    person = request.user
+    at = signed_in_at(request.session)
+    if not is_fresh(at) and not person.has_usable_password():
+        at = None if has_factor(person.pk) else person.last_login
+    return is_fresh(at)
+
+
+class PostOnly(Fresh):
+    """What a button on the page of factors does."""
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return redirect("mfa_index")
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return redirect("mfa_index")
+
+
+class SignIn(base.IndexView):
+    """A person's factors."""
+
+    template_name = "account/sign_in.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"here": "sign-in"}
+
+
+class AddApp(Fresh, totp.ActivateTOTPView):
+    """Show the QR code for an app, and take its first code."""
+
+    template_name = "account/add_app.html"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        step = _step_of(form.secret, form.cleaned_data["code"])
+        response: HttpResponse = super().form_valid(form)
+        # Nobody who saw this code may log in with it.
+        actions.finish_try(self.request.user, step=step)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        return context | {
+            "qr": qr_code(context["totp_url"]),
+            "secret": context["form"].secret,
+        }
+
+
+class RemoveApp(PostOnly, totp.DeactivateTOTPView):
+    """Remove the app (POST)."""
+
+
+class AddPasskey(Fresh, passkeys.AddWebAuthnView):
+    """Add a passkey, which the browser makes."""
+
+    form_class = NewPasskeyForm
+    template_name = "account/add_passkey.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        options = webauthn.begin_registration(self.request.user, passwordless=True)
+        name = describe_browser(self.request.headers.get("User-Agent", ""))
+        return context | {"options": _as_json(options), "name": name}
+
+
+class RemovePasskey(PostOnly, passkeys.RemoveWebAuthnView):
+    """Remove a passkey (POST)."""
+
+    success_url = "/"
+
+    def get_success_url(self) -> str:
+        return resolve_url("mfa_index")
+
+
+class RecoveryCodes(Fresh, recovery_codes.ViewRecoveryCodesView):
+    """Show the recovery codes, once."""
+
+    template_name = "account/recovery_codes.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        return context | {"codes": "\n".join(context["unused_codes"])}
+
+
+class NewRecoveryCodes(PostOnly, recovery_codes.GenerateRecoveryCodesView):
+    """Replace the recovery codes (POST)."""
+
+
+PAGES: Mapping[str, Any] = {
+    "enter": EnterFactor.as_view(),
+    "prove": ProveFactor.as_view(),
+    "passkey": login_not_required(LogInWithPasskey.as_view()),
+    "index": SignIn.as_view(),
+    "add_app": AddApp.as_view(),
+    "remove_app": RemoveApp.as_view(),
+    "add_passkey": AddPasskey.as_view(),
+    "remove_passkey": RemovePasskey.as_view(),
+    "recovery_codes": RecoveryCodes.as_view(),
+    "new_recovery_codes": NewRecoveryCodes.as_view(),
+}
+
+
+def _as_json(options: Mapping[str, Any]) -> str:
+    """Return the options for the browser as `parseCreationOptionsFromJSON` and `parseRequestOptionsFromJSON` read them."""
+    return json.dumps(options["publicKey"], default=dict)
+
+
+def _record_failure(person: User | None, factor: str) -> None:
+    name = person.get_username() if person else ""
+    actions.record_failed_login(
+        name, address=client_address(current.request), factor=factor
+    )
+
+
+@receiver(signals.authentication_failed)
+def _on_failure(user: User, **kwargs: Any) -> None:
+    _record_failure(user, "code")
+
+
+@receiver([signals.authenticator_added, signals.authenticator_reset])
+def _on_added(
+    request: SignedIn, user: User, authenticator: Authenticator, **kwargs: Any
+) -> None:
+    if authenticator.type != Type.RECOVERY_CODES:
+        # From now on, only factors count as a fresh log-in.
+        details = {"id": authenticator.pk, "type": authenticator.type}
+        record_authentication(request, user, "mfa", **details)
+    _changed(
+        "factor.added", AccountMailReason.FACTOR_ADDED, request, user, authenticator
+    )
+
+
+@receiver(signals.authenticator_removed)
+def _on_removed(
+    request: SignedIn, user: User, authenticator: Authenticator, **kwargs: Any
+) -> None:
+    if not has_factor(user.pk):
+        records = request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, [])
+        request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [
+            each for each in records if each["method"] != "mfa"
+        ]
+    _changed(
+        "factor.removed", AccountMailReason.FACTOR_REMOVED, request, user, authenticator
+    )
+
+
+def _changed(
+    event: str,
+    reason: AccountMailReason,
+    request: SignedIn,
+    user: User,
+    authenticator: Authenticator,
+) -> None:
+    """Record a change of a person's factors, mail them about it, and end their other sessions."""
+    actions.record_factor(
+        event, user, factor=authenticator.type, address=client_address(request)
+    )
+    actions.end_other_sessions(user, request.session.session_key or "")
+    tell_of_own_change(user, reason, gettext(NAMES[authenticator.type]))
