@@ -222,6 +222,9 @@ MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1
 #: Addresses that are waiting to be confirmed are not kept in allauth's table.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
+#: Roles that need a second factor, and the day from which people without one can only set one up.
+SECOND_FACTOR_ROLES = env.choices("SECOND_FACTOR_ROLES", _roles | {"administrator"})
+SECOND_FACTOR_FROM = env.day("SECOND_FACTOR_FROM")
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -245,6 +248,12 @@ ACCOUNT_RATE_LIMITS = {
     "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
 }
 MFA_RATE_LIMITS = {"webauthn_login": f"100/{LIMIT_SECONDS}s/ip"}
+#: Minutes without use, and hours since the log-in, after which a session ends; 0 idle minutes mean never.
+SESSION_IDLE_MINUTES = env.whole_number(
+    "SESSION_IDLE_MINUTES", default=0, lowest=0, highest=100_000
+)
+SESSION_HOURS = env.whole_number("SESSION_HOURS", default=336, lowest=1, highest=8760)
+SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 SESSION_ENGINE = "approvals.access.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 if SESSION_COOKIE_SECURE:
@@ -338,6 +347,10 @@ HITL_REFUSE_UNDECIDABLE = env.boolean("HITL_REFUSE_UNDECIDABLE", default=False)
 HITL_FRESH_SIGN_IN = env.whole_number(
     "HITL_FRESH_SIGN_IN", default=300, lowest=30, highest=86_400
 )  # seconds
+#: What needs a fresh log-in, besides requests for which a rule says so.
+HITL_FRESH_SIGN_IN_FOR = env.choices(
+    "HITL_FRESH_SIGN_IN_FOR", {"critical", "administration"}
+)
 HITL_FLOOD = env.whole_number(
     "HITL_FLOOD", default=20, lowest=0, highest=1000
 )  # similar requests; 0 means never

@@ -1,4 +1,4 @@
-"""A recent log-in, where the terms of a request require one of whoever decides it."""
+"""A recent log-in, where the terms of a request or the settings require one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from approvals.exceptions import DecideOnPage
 from approvals.models import ApprovalRequest
 from approvals.policy.terms import terms_of
-from approvals.states import OWN_PAGES, Door
+from approvals.states import OWN_PAGES, Door, Kind, Priority
 
 
 class SignInAgain(DecideOnPage):
@@ -58,8 +58,10 @@ def is_fresh(at: datetime | None) -> bool:
 def require_fresh_sign_in(
     request: ApprovalRequest, at: datetime | None, via: Door
 ) -> None:
-    """Raise SignInAgain if the terms require a recent log-in and `at` is too old."""
-    if not terms_of(request.terms).fresh_sign_in:
+    """Raise SignInAgain if the terms or the settings require a recent log-in and `at` is too old."""
+    critical = request.priority == Priority.CRITICAL and request.kind == Kind.APPROVAL
+    needed = critical and "critical" in settings.HITL_FRESH_SIGN_IN_FOR
+    if not needed and not terms_of(request.terms).fresh_sign_in:
         return
     if via not in OWN_PAGES or not is_fresh(at):
         raise SignInAgain(request, here=via in OWN_PAGES)

@@ -49,6 +49,12 @@ class AccountMailReason(Enum):
     PROVIDER_EMAIL = gettext_lazy(
         "Single sign-on changed the email address of your account to %(detail)s."
     )
+    FACTORS_RESET = gettext_lazy(
+        "%(by)s removed all second factors of your account, and ended your sessions."
+    )
+    FACTORS_RESET_REQUESTED = gettext_lazy(
+        "%(by)s requested to remove all second factors of your account."
+    )
     FACTOR_ADDED = gettext_lazy(
         "A second factor was added to your account: %(detail)s."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +19,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
@@ -92,6 +94,7 @@ class Accounts(DefaultAccountAdapter):
         session_key = request.session.session_key or ""
         browser = request.headers.get("User-Agent", "")
         actions.record_session(user, session_key, address=address, browser=browser)
+        limit_session(request)
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
 
@@ -144,6 +147,11 @@ class Accounts(DefaultAccountAdapter):
         self, template_prefix: str, email: str, context: dict[str, Any]
     ) -> None:
         send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))
+
+
+def limit_session(request: HttpRequest) -> None:
+    """End the session some hours from now, however often it is stored again until then."""
+    request.session.set_expiry(timezone.now() + timedelta(hours=settings.SESSION_HOURS))
 
 
 def _factor_of(request: HttpRequest) -> dict[str, str]:

@@ -232,6 +232,7 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
         *lines,
         "Mail",
         "Single sign-on",
+        "Second factors",
         "Device notifications",
         "Model",
     ]
