@@ -10,6 +10,7 @@ from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
 from hitlsite import env, logs
+from hitlsite.accounts.settings import *  # noqa: F403 - those of allauth
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -193,13 +194,6 @@ LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
 #: The number of proxies in front that add the client's address to `X-Forwarded-For`.
 TRUSTED_PROXIES = env.whole_number("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
-ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
-ACCOUNT_FORMS = {
-    "login": "hitlsite.accounts.forms.LoginForm",
-    "reset_password": "hitlsite.accounts.forms.ResetPasswordForm",
-    "user_token": "hitlsite.accounts.forms.UserTokenForm",
-}
-SOCIALACCOUNT_ADAPTER = "hitlsite.accounts.single_sign_on.SocialAccounts"
 #: Log-in at an OpenID provider; without an issuer, only with passwords.
 OIDC_ISSUER = env.http_url("OIDC_ISSUER", "", example="https://login.example.org")
 OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID")
@@ -210,30 +204,9 @@ OIDC_VERIFIED_DOMAINS = env.comma_separated("OIDC_VERIFIED_DOMAINS")
 _roles = {"requester", "approver", "auditor"}
 OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", _roles)
 OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")
-MFA_ADAPTER = "hitlsite.accounts.factors.Factors"
-MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-#: Our own check of a fresh log-in guards the pages: allauth's keeps a form and runs it later.
-MFA_REAUTHENTICATION_REQUIRED = False
-#: Every passkey checks the person, by a fingerprint or a PIN, so that each can replace the password.
-MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_WEBAUTHN_USER_VERIFICATION = "required"
-MFA_RECOVERY_CODES_SHOW_ONCE = True
-#: Clocks of devices may differ by one step. A step is used once (approvals/actions/factors.py).
-MFA_TOTP_TOLERANCE = 1
-#: Addresses that are waiting to be confirmed are not kept in allauth's table.
-MFA_ALLOW_UNVERIFIED_EMAIL = True
 #: Roles that need a second factor, and the day from which people without one can only set one up.
 SECOND_FACTOR_ROLES = env.choices("SECOND_FACTOR_ROLES", _roles | {"administrator"})
 SECOND_FACTOR_FROM = env.day("SECOND_FACTOR_FROM")
-ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
-ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
-#: Django's generator: allauth's would store mail addresses in a table of its own.
-ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = (
-    "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
-)
 #: Lifetime of the link in a mail, in seconds.
 PASSWORD_RESET_TIMEOUT = 3600
 #: The window of all limits below, and the wait that a refused client is given.

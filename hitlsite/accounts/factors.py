@@ -13,24 +13,15 @@ from allauth.account.internal.flows.login import (
 )
 from allauth.account.models import Login
 from allauth.account.utils import get_next_redirect_url
-from allauth.core import context as current
-from allauth.core.internal.cryptokit import compare_user_code
 from allauth.mfa import signals
-from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.base import views as base
-from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
-from allauth.mfa.totp.internal import auth as time_codes
-from allauth.mfa.webauthn import forms as passkey_forms
 from allauth.mfa.webauthn import views as passkeys
 from allauth.mfa.webauthn.internal import auth as webauthn
-from cryptography.fernet import InvalidToken
-from django import forms
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -49,144 +40,25 @@ from approvals.administration.account_mails import (
     tell_of_own_change,
 )
 from approvals.administration.preferences.browsers import describe_browser
-from approvals.crypto import encryption
 from approvals.http import SignedIn
 from approvals.text.qr import qr_code
+from hitlsite.accounts.factor_forms import (
+    CodeAgainForm,
+    CodeForm,
+    NewPasskeyForm,
+    PasskeyAgainForm,
+    PasskeyAloneForm,
+    PasskeyForm,
+    record_failure,
+    step_of,
+)
 
-SALT = "hitlsite.factors"
-MAX_NAME = 100
-#: Most characters of what a browser returns for a passkey, which is kept.
-MAX_CREDENTIAL = 16_384
-#: The errors of fido2 for parts that are not what they should be.
-MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 Type = Authenticator.Type
 NAMES = {
     Type.TOTP: _("authenticator app"),
     Type.WEBAUTHN: _("passkey"),
     Type.RECOVERY_CODES: _("recovery codes"),
 }
-
-
-class Factors(DefaultMFAAdapter):
-    """allauth's hooks: secrets are encrypted, and passkeys have the names of browsers."""
-
-    error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": _("Wrong code, or one that was used already."),
-        "refused_passkey": _("This passkey was not accepted. Try again."),
-        "too_many_tries": _(
-            "Too many wrong codes. Wait 5 minutes, then try again, or use a passkey."
-        ),
-        "unreadable": _(
-            "Your second factor can no longer be read, because SECRET_KEY was changed. Ask an administrator to "
-            "reset it."
-        ),
-    }
-
-    def encrypt(self, text: str) -> str:
-        return encryption(SALT).encrypt(text.encode()).decode()
-
-    def decrypt(self, encrypted_text: str) -> str:
-        try:
-            return encryption(SALT).decrypt(encrypted_text).decode()
-        except InvalidToken:
-            raise self.validation_error("unreadable") from None
-
-    def build_totp_svg(self, url: str) -> str:
-        """Return nothing: the template draws the code of `qr_code`."""
-        return ""
-
-
-def _step_of(secret: str, code: str) -> int:
-    """Return the time step that a code is of; 0 if it is of none that is accepted now."""
-    for step in time_codes.yield_hotp_counters_from_time():
-        value = time_codes.format_hotp_value(time_codes.hotp_value(secret, step))
-        if compare_user_code(actual=code, expected=value):
-            return step
-    return 0
-
-
-class OneUse:
-    """A form with a code, of which each is accepted once, and tries are limited, in all processes."""
-
-    def clean_code(self) -> str:
-        form: Any = self
-        if not actions.begin_try(form.user):
-            raise Factors().validation_error("too_many_tries")
-        code: str = super().clean_code()  # type: ignore[misc]  # of the other base
-        factor: Authenticator = form.authenticator
-        step = None
-        if factor.type == Type.TOTP:
-            step = _step_of(Factors().decrypt(factor.data["secret"]), code)
-        if not actions.finish_try(form.user, step=step):
-            form._emit_authentication_failed(factor)
-            raise Factors().validation_error("incorrect_code")
-        return code
-
-
-class CodeForm(OneUse, AuthenticateForm):
-    """The code of an app, or a recovery code, at log-in."""
-
-
-class CodeAgainForm(OneUse, ReauthenticateForm):
-    """The same for people who are logged in."""
-
-
-class CredentialField(forms.JSONField):
-    """What the browser returns for a passkey: a JSON object. allauth lets other values through, some of them unchecked."""
-
-    def to_python(self, value: str | None) -> dict[str, Any]:
-        try:
-            credential = super().to_python(value) if _fits(value) else None
-        except RecursionError:
-            credential = None
-        if not isinstance(credential, dict):
-            raise Factors().validation_error("refused_passkey")
-        return credential
-
-
-def _fits(value: str | None) -> bool:
-    return value is not None and len(value) <= MAX_CREDENTIAL
-
-
-class Passkey(forms.Form):
-    """A form with a passkey; whatever its parts are, none is an error."""
-
-    user: User | None
-    credential = CredentialField(widget=forms.HiddenInput)
-
-    def clean_credential(self) -> Authenticator:
-        try:
-            credential: Authenticator = super().clean_credential()  # type: ignore[misc]  # of the other base
-        except (*MALFORMED, ValidationError):
-            _record_failure(self.user, "passkey")
-            raise Factors().validation_error("refused_passkey") from None
-        return credential
-
-
-class PasskeyForm(Passkey, passkey_forms.AuthenticateWebAuthnForm):
-    """A passkey as the second step of a log-in."""
-
-
-class PasskeyAgainForm(Passkey, passkey_forms.ReauthenticateWebAuthnForm):
-    """The same for people who are logged in."""
-
-
-class PasskeyAloneForm(Passkey, passkey_forms.LoginWebAuthnForm):
-    """A passkey in place of a password."""
-
-
-class NewPasskeyForm(passkey_forms.AddWebAuthnForm):
-    """A new passkey and its name."""
-
-    credential = CredentialField(widget=forms.HiddenInput)
-    name = forms.CharField(required=False, max_length=MAX_NAME)
-
-    def clean(self) -> dict[str, Any]:
-        try:
-            cleaned: dict[str, Any] = super().clean()
-        except MALFORMED:
-            raise Factors().validation_error("refused_passkey") from None
-        return cleaned
 
 
 class EnterFactor(base.AuthenticateView):
@@ -219,12 +91,11 @@ class ProveFactor(EnterFactor):
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
         # In place of the log-in that the other view looks for.
-        self.stage = SimpleNamespace(login=Login(user=request.user))
+        self.stage = SimpleNamespace(login=Login(user=request.user), exit=self._leave)
         self.form = self._build_forms()
         return View.dispatch(self, request, *args, **kwargs)
 
-    def form_valid(self, form: Any) -> HttpResponse:
-        form.save()
+    def _leave(self) -> HttpResponse:
         return redirect(get_next_redirect_url(self.request) or "approvals:dashboard")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -305,7 +176,7 @@ class AddApp(Fresh, totp.ActivateTOTPView):
     template_name = "account/add_app.html"
 
     def form_valid(self, form: Any) -> HttpResponse:
-        step = _step_of(form.secret, form.cleaned_data["code"])
+        step = step_of(form.secret, form.cleaned_data["code"])
         response: HttpResponse = super().form_valid(form)
         # Nobody who saw this code may log in with it.
         actions.finish_try(self.request.user, step=step)
@@ -378,16 +249,9 @@ def _as_json(options: Mapping[str, Any]) -> str:
     return json.dumps(options["publicKey"], default=dict)
 
 
-def _record_failure(person: User | None, factor: str) -> None:
-    name = person.get_username() if person else ""
-    actions.record_failed_login(
-        name, address=client_address(current.request), factor=factor
-    )
-
-
 @receiver(signals.authentication_failed)
 def _on_failure(user: User, **kwargs: Any) -> None:
-    _record_failure(user, "code")
+    record_failure(user, "code")
 
 
 @receiver([signals.authenticator_added, signals.authenticator_reset])

@@ -47,7 +47,6 @@ LOG_INS = {"/login/", "/admin/login/"}  # the second points to the first
 RESETS = {"/password/reset/", "/password/reset/sent/", "/password/reset/x/x/"}
 OPEN = {
     "/login/",
-    "/login/factor/",
     "/login/passkey/",
     "/login/sso/",
     "/login/sso/callback/",
