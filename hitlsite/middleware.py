@@ -113,6 +113,8 @@ class LoginRequired(LoginRequiredMiddleware):
         if callers.is_for_machines(request.path):
             caller = getattr(request, "caller", None)
             if caller is not None:
+                if caller.by_session:
+                    sessions.note_use(caller.session_key)
                 kept_out = stopped({caller.user.pk})
                 return refusal_page(request, FactorMissing()) if kept_out else None
             if not getattr(view_func, "login_required", True):

@@ -220,7 +220,8 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
     "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
 }
-MFA_RATE_LIMITS = {"webauthn_login": f"100/{LIMIT_SECONDS}s/ip"}
+#: The challenge and the answer count.
+MFA_RATE_LIMITS = {"webauthn_login": f"200/{LIMIT_SECONDS}s/ip"}
 #: Minutes without use, and hours since the log-in, after which a session ends; 0 idle minutes mean never.
 SESSION_IDLE_MINUTES = env.whole_number(
     "SESSION_IDLE_MINUTES", default=0, lowest=0, highest=100_000

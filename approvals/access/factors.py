@@ -18,7 +18,8 @@ FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
 
 def has_factor(person: int) -> bool:
-    return Authenticator.objects.filter(user_id=person, type__in=FACTORS).exists()
+    factors = Authenticator.objects.filter(user_id=person, type__in=FACTORS)
+    return bool(factors.exists())
 
 
 def lacking(people: Collection[int]) -> set[int]:

@@ -63,7 +63,7 @@ def step_of(secret: str, code: str) -> int:
     for step in time_codes.yield_hotp_counters_from_time():
         value = time_codes.format_hotp_value(time_codes.hotp_value(secret, step))
         if compare_user_code(actual=code, expected=value):
-            return step
+            return int(step)
     return 0
 
 
@@ -103,7 +103,7 @@ class CodeAgainForm(OneUse, ReauthenticateForm):
 class CredentialField(forms.JSONField):
     """What the browser returns for a passkey: a JSON object. allauth lets other values through, some of them unchecked."""
 
-    def to_python(self, value: str | None) -> dict[str, Any]:
+    def to_python(self, value: str | None) -> Any:
         try:
             credential = super().to_python(value) if _fits(value) else None
         except RecursionError:

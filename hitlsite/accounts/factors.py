@@ -13,6 +13,7 @@ from allauth.account.internal.flows.login import (
 )
 from allauth.account.models import Login
 from allauth.account.utils import get_next_redirect_url
+from allauth.core.internal import ratelimit
 from allauth.mfa import signals
 from allauth.mfa.base import views as base
 from allauth.mfa.models import Authenticator
@@ -27,7 +28,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 from django.utils.http import urlencode
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.generic import View
 
@@ -52,6 +52,7 @@ from hitlsite.accounts.factor_forms import (
     record_failure,
     step_of,
 )
+from hitlsite.views import too_many_requests
 
 Type = Authenticator.Type
 NAMES = {
@@ -108,6 +109,11 @@ class LogInWithPasskey(passkeys.LoginWebAuthnView):
     form_class = PasskeyAloneForm
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        # The challenge is kept in a session, of which nobody gets many.
+        if not ratelimit.consume(
+            request, app="allauth.mfa", action="webauthn_login", limit_get=True
+        ):
+            return too_many_requests(request)
         options = _as_json(webauthn.begin_authentication())
         return HttpResponse(options, content_type="application/json")
 
@@ -293,4 +299,4 @@ def _changed(
         event, user, factor=authenticator.type, address=client_address(request)
     )
     actions.end_other_sessions(user, request.session.session_key or "")
-    tell_of_own_change(user, reason, gettext(NAMES[authenticator.type]))
+    tell_of_own_change(user, reason, str(NAMES[authenticator.type]))

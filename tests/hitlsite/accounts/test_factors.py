@@ -241,6 +241,11 @@ def test_a_passkey_answers_one_challenge_of_its_own_site(client, alice):
     assert [event for event, _, data in entries() if data.get("factor") == "passkey"] == ["login.failed"] * 2
 
 
+def test_challenges_are_limited_per_address(client, settings):
+    settings.MFA_RATE_LIMITS = {"webauthn_login": "1/300s/ip"}
+    assert [client.get("/login/passkey/").status_code for _ in range(2)] == [200, 429]
+
+
 def test_a_deactivated_person_does_not_get_in_with_a_passkey(client, alice):
     passkey = add_passkey(client)
     alice.is_active = False

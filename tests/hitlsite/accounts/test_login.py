@@ -180,9 +180,10 @@ def test_the_default_urls_of_allauth_do_not_exist(client, address):
     assert client.get(address).status_code == 404
 
 
-def test_the_admin_does_not_show_mail_addresses(client):
+def test_the_admin_does_not_show_mail_addresses_or_factors(client):
     client.force_login(User.objects.create_superuser("root"))
     assert client.get("/admin/account/emailaddress/").status_code == 404
+    assert client.get("/admin/mfa/authenticator/").status_code == 404
 
 
 def test_a_form_sent_without_a_session_leads_back_to_its_page_after_the_log_in():
