@@ -173,7 +173,8 @@ class SignIn(base.IndexView):
     template_name = "account/sign_in.html"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs) | {"here": "sign-in"}
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"here": "sign-in"}
 
 
 class AddApp(Fresh, totp.ActivateTOTPView):

@@ -266,22 +266,21 @@ def forged() -> list[str]:
     return [json.dumps(each) for each in [*odd, whole, *parts]] + ["", "{", "null", "[" * 9_000]
 
 
-def test_200_forged_passkeys_are_refused_and_none_is_an_error(client, alice):
+def test_forged_passkeys_let_nobody_in_and_none_is_an_error(client, alice):
     add_passkey(client)
     other = Client()
-    page = client.get(f"{PAGE}passkey/", secure=True)
-    challenge = options(page)["challenge"]
     statuses = set()
-    answers = forged()
-    for answer in answers:
+    for answer in forged():
         other.get("/login/passkey/", secure=True)
         statuses.add(other.post("/login/passkey/", {"credential": answer}, secure=True).status_code)
         forget()
-    for answer in answers[:80]:
-        statuses.add(client.post(f"{PAGE}passkey/", {"credential": answer}, secure=True).status_code)
-    assert len(answers) + 80 > 200
-    assert (statuses, is_logged_in(other), len(challenge) > 40) == ({302, 200}, False, True)
-    assert Factor.objects.filter(type="webauthn").count() == 1
+    assert (statuses, is_logged_in(other)) == ({302}, False)
+
+
+def test_forged_passkeys_are_not_added(client, alice):
+    client.get(f"{PAGE}passkey/", secure=True)
+    sent = [client.post(f"{PAGE}passkey/", {"credential": answer}, secure=True) for answer in forged()[:80]]
+    assert ({answer.status_code for answer in sent}, Factor.objects.count()) == ({200}, 0)
 
 
 @pytest.mark.django_db(transaction=True)
