@@ -53,6 +53,15 @@ class NotAllowed(Refusal):
     status = 403
 
 
+class FactorMissing(NotAllowed):
+    """The person's role needs a second factor, and they have none."""
+
+    code = "second_factor_missing"
+    sentence = gettext_lazy(
+        "The role of this user needs a second factor. Log in to Pausepoint and set one up under Settings > Sign-in."
+    )
+
+
 class DecideOnPage(NotAllowed):
     """A person must decide it on the request's page, whose address is in `url`."""
 

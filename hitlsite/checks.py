@@ -23,6 +23,7 @@ from hitlsite.storage import unwritable_folder
 LATE = (
     "cel_expr_python",
     "confusable_homoglyphs",
+    "fido2",
     "icalendar",
     "jsonschema",
     "jwt",

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Collection
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -62,6 +63,28 @@ def choice(name: str, allowed: Collection[str], default: str = "") -> str:
             f"{name}={value!r} is not valid. Set it to one of: {', '.join(sorted(allowed))}."
         )
     return value
+
+
+def choices(name: str, allowed: Collection[str]) -> list[str]:
+    """Return a comma-separated list of some of the `allowed`."""
+    values = comma_separated(name)
+    for value in values:
+        if value not in allowed:
+            raise ImproperlyConfigured(
+                f"{name} contains {value}. Use a list of: {', '.join(sorted(allowed))}."
+            )
+    return values
+
+
+def day(name: str) -> date | None:
+    """Return a date such as `2027-01-31`; None if unset."""
+    value = text(name)
+    try:
+        return date.fromisoformat(value) if value else None
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{name} is {value}. Use a date such as 2027-01-31."
+        ) from None
 
 
 def language(name: str, folders: Collection[Path], *, default: str) -> str:

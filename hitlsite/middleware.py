@@ -27,9 +27,10 @@ from django.utils.translation import override
 
 from approvals.access import callers, permissions, sessions
 from approvals.access.callers import is_for_machines
+from approvals.access.factors import lacking, stopped
 from approvals.access.rights import DECIDE
 from approvals.access.standing import NOBODY
-from approvals.exceptions import NotFound
+from approvals.exceptions import FactorMissing, NotFound
 from approvals.http import SignedIn, problem, referring_address, refusal_page
 from approvals.queries.preferences import (
     language_of,
@@ -67,6 +68,10 @@ PERMISSIONS = ", ".join(
 )  # fmt: skip
 
 
+#: Pages, besides those of factors and passwords, for people who have to set up a second factor.
+OPEN_WITHOUT_FACTOR = {"logout", "single_sign_on", "single_sign_on_callback"}
+
+
 class ContentSecurityPolicyMiddleware(MiddlewareMixin):
     """Set headers that restrict pages and their embedding, for which Django 5.2 has no setting."""
 
@@ -101,9 +106,13 @@ class LoginRequired(LoginRequiredMiddleware):
         view_kwargs: Any,
     ) -> HttpResponseBase | None:
         if callers.is_for_machines(request.path):
-            if getattr(request, "caller", None) is not None or not getattr(
-                view_func, "login_required", True
-            ):
+            caller = getattr(request, "caller", None)
+            if caller is not None:
+                if caller.by_session:
+                    sessions.note_use(caller.session_key)
+                kept_out = stopped({caller.user.pk})
+                return refusal_page(request, FactorMissing()) if kept_out else None
+            if not getattr(view_func, "login_required", True):
                 return None
             if not _opens_api_page(request):
                 return refusal_page(request, callers.refusal_for_unknown(request))
@@ -117,6 +126,11 @@ class LoginRequired(LoginRequiredMiddleware):
             and request.session.session_key
         ):
             sessions.note_use(request.session.session_key)
+            if _leads_to_factors(request):
+                headers = {"HX-Redirect": resolve_url("mfa_index")}
+                if request.headers.get("HX-Request"):
+                    return HttpResponse(status=HTTPStatus.FORBIDDEN, headers=headers)
+                return redirect("mfa_index")
         # The address of a form is not a page: after log-in, return to the page that sent it.
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(
@@ -125,6 +139,14 @@ class LoginRequired(LoginRequiredMiddleware):
         if refused is not None and request.method not in {"GET", "HEAD"}:
             return redirect(_login_from(request))
         return refused
+
+
+def _leads_to_factors(request: HttpRequest) -> bool:
+    """Return whether this person has to set up a second factor first, and this is another page."""
+    match = request.resolver_match
+    name = match.view_name if match is not None else ""
+    open_to_all = name.startswith(("mfa_", "account_")) or name in OPEN_WITHOUT_FACTOR
+    return not open_to_all and bool(stopped({request.user.pk or 0}))
 
 
 def _login_from(request: HttpRequest) -> str:
@@ -274,6 +296,9 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "model": settings.HITL_MODEL,
         # For the log-in page alone.
         "demo": SimpleLazyObject(ways_in),
+        # Until the day from which it is needed; then the pages lead there.
+        "factor_due": SimpleLazyObject(lambda: bool(lacking({standing.pk}))),
+        "factor_from": settings.SECOND_FACTOR_FROM,
         "administers": permissions.may_administer(standing),
         "decides_some": DECIDE in standing.rights,
         # For the link to the audit page, which people limited by scopes do not have.

@@ -10,6 +10,7 @@ from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
 from hitlsite import env, logs
+from hitlsite.accounts.settings import *  # noqa: F403 - those of allauth
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -64,6 +65,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "corsheaders",
     "allauth.account",
+    "allauth.mfa",
     "allauth.socialaccount",
     "hitlsite",
     "approvals",
@@ -192,13 +194,6 @@ LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
 #: The number of proxies in front that add the client's address to `X-Forwarded-For`.
 TRUSTED_PROXIES = env.whole_number("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
-ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
-ACCOUNT_FORMS = {
-    "login": "hitlsite.accounts.forms.LoginForm",
-    "reset_password": "hitlsite.accounts.forms.ResetPasswordForm",
-    "user_token": "hitlsite.accounts.forms.UserTokenForm",
-}
-SOCIALACCOUNT_ADAPTER = "hitlsite.accounts.single_sign_on.SocialAccounts"
 #: Log-in at an OpenID provider; without an issuer, only with passwords.
 OIDC_ISSUER = env.http_url("OIDC_ISSUER", "", example="https://login.example.org")
 OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID")
@@ -209,15 +204,9 @@ OIDC_VERIFIED_DOMAINS = env.comma_separated("OIDC_VERIFIED_DOMAINS")
 _roles = {"requester", "approver", "auditor"}
 OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", _roles)
 OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")
-ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
-ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
-#: Django's generator: allauth's would store mail addresses in a table of its own.
-ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = (
-    "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
-)
+#: Roles that need a second factor, and the day from which people without one can only set one up.
+SECOND_FACTOR_ROLES = env.choices("SECOND_FACTOR_ROLES", _roles | {"administrator"})
+SECOND_FACTOR_FROM = env.day("SECOND_FACTOR_FROM")
 #: Lifetime of the link in a mail, in seconds.
 PASSWORD_RESET_TIMEOUT = 3600
 #: The window of all limits below, and the wait that a refused client is given.
@@ -231,6 +220,14 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
     "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
 }
+#: The challenge and the answer count.
+MFA_RATE_LIMITS = {"webauthn_login": f"200/{LIMIT_SECONDS}s/ip"}
+#: Minutes without use, and hours since the log-in, after which a session ends; 0 idle minutes mean never.
+SESSION_IDLE_MINUTES = env.whole_number(
+    "SESSION_IDLE_MINUTES", default=0, lowest=0, highest=100_000
+)
+SESSION_HOURS = env.whole_number("SESSION_HOURS", default=336, lowest=1, highest=8760)
+SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 SESSION_ENGINE = "approvals.access.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 if SESSION_COOKIE_SECURE:
@@ -324,6 +321,10 @@ HITL_REFUSE_UNDECIDABLE = env.boolean("HITL_REFUSE_UNDECIDABLE", default=False)
 HITL_FRESH_SIGN_IN = env.whole_number(
     "HITL_FRESH_SIGN_IN", default=300, lowest=30, highest=86_400
 )  # seconds
+#: What needs a fresh log-in, besides requests for which a rule says so.
+HITL_FRESH_SIGN_IN_FOR = env.choices(
+    "HITL_FRESH_SIGN_IN_FOR", {"critical", "administration"}
+)
 HITL_FLOOD = env.whole_number(
     "HITL_FLOOD", default=20, lowest=0, highest=1000
 )  # similar requests; 0 means never

@@ -23,6 +23,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from approvals.access import rate_limits
+from approvals.access.factors import stopped
 from approvals.access.sessions import (
     encrypt_session,
     user_of,
@@ -234,7 +235,8 @@ class Credentials:
     def caller(self) -> Caller | None:
         """Return the caller as of now; None after the key or token was revoked or expired, or the session ended."""
         if self.token is not None:
-            return caller_by_token(self.token)
+            caller = caller_by_token(self.token)
+            return None if caller and stopped({caller.user.pk}) else caller
         user = user_of(self.session_key) if self.session_key else None
         return None if user is None else _by_session(user, self.session_key or "")
 

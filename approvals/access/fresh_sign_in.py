@@ -1,4 +1,4 @@
-"""A recent log-in, where the terms of a request require one of whoever decides it."""
+"""A recent log-in, where the terms of a request or the settings require one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from approvals.exceptions import DecideOnPage
 from approvals.models import ApprovalRequest
 from approvals.policy.terms import terms_of
-from approvals.states import OWN_PAGES, Door
+from approvals.states import OWN_PAGES, Door, Kind, Priority
 
 
 class SignInAgain(DecideOnPage):
@@ -33,23 +33,35 @@ class SignInAgain(DecideOnPage):
 
 
 def signed_in_at(session: SessionBase) -> datetime | None:
-    """Return when the person of this session last authenticated, as recorded by allauth; None if unknown."""
-    records = session.get("account_authentication_methods")
-    moments = (
-        [each.get("at") for each in records if isinstance(each, dict)]
-        if isinstance(records, list)
+    """Return when the person of this session last authenticated, as recorded by allauth; None if unknown.
+
+    For people with a second factor only the factor counts: a password alone would be the weaker proof.
+    """
+    stored = session.get("account_authentication_methods")
+    records = (
+        [each for each in stored if isinstance(each, dict)]
+        if isinstance(stored, list)
         else []
     )
+    by_factor = [each for each in records if each.get("method") == "mfa"]
+    moments = [each.get("at") for each in by_factor or records]
     seconds = [moment for moment in moments if isinstance(moment, int | float)]
     return datetime.fromtimestamp(max(seconds), UTC) if seconds else None
+
+
+def is_fresh(at: datetime | None) -> bool:
+    """Return whether this log-in is recent enough for what needs a fresh one."""
+    lasts = timedelta(seconds=settings.HITL_FRESH_SIGN_IN)
+    return at is not None and at >= timezone.now() - lasts
 
 
 def require_fresh_sign_in(
     request: ApprovalRequest, at: datetime | None, via: Door
 ) -> None:
-    """Raise SignInAgain if the terms require a recent log-in and `at` is too old."""
-    if not terms_of(request.terms).fresh_sign_in:
+    """Raise SignInAgain if the terms or the settings require a recent log-in and `at` is too old."""
+    critical = request.priority == Priority.CRITICAL and request.kind == Kind.APPROVAL
+    needed = critical and "critical" in settings.HITL_FRESH_SIGN_IN_FOR
+    if not needed and not terms_of(request.terms).fresh_sign_in:
         return
-    lasts = timedelta(seconds=settings.HITL_FRESH_SIGN_IN)
-    if via not in OWN_PAGES or at is None or at < timezone.now() - lasts:
+    if via not in OWN_PAGES or not is_fresh(at):
         raise SignInAgain(request, here=via in OWN_PAGES)

@@ -21,6 +21,7 @@ from django.db.models import Exists
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from approvals.access.factors import stopped
 from approvals.crypto import encryption
 from approvals.db.many import any_of
 
@@ -91,8 +92,11 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
     users = {
         str(user.pk): user for user in User.objects.filter(pk__in=ids, is_active=True)
     }
+    kept_out = stopped({user.pk for user in users.values()})
     candidates = {
-        key: users[user_id] for key, user_id in known.items() if user_id in users
+        key: users[user_id]
+        for key, user_id in known.items()
+        if user_id in users and users[user_id].pk not in kept_out
     }
     return {
         key: user

@@ -37,6 +37,7 @@ from approvals.actions.deciding import (
 )
 from approvals.actions.decisions.writes import Outcome
 from approvals.actions.expiring import expire, expire_free
+from approvals.actions.factors import begin_try, finish_try, record_factor
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import (
     end_all_sessions,
@@ -81,6 +82,7 @@ __all__ = [
     "ToolResult",
     "ask_for_client",
     "assign",
+    "begin_try",
     "cancel",
     "cancel_requests",
     "claim",
@@ -97,6 +99,7 @@ __all__ = [
     "erase_attachments",
     "expire",
     "expire_free",
+    "finish_try",
     "free_lapsed",
     "free_lost_resume",
     "lock_workflow",
@@ -113,6 +116,7 @@ __all__ = [
     "prune_sessions",
     "prune_states",
     "record_denied_call",
+    "record_factor",
     "record_failed_login",
     "record_heartbeat",
     "record_login",

@@ -22,7 +22,15 @@ Kind = PendingChange.Kind
 
 #: Changes of people's access are recorded with the other changes of these people.
 OF_PEOPLE = frozenset(
-    {Kind.ROLES, Kind.EMAIL, Kind.LINK, Kind.RIGHTS, Kind.ROLE_TAKEN, Kind.TEAMS}
+    {
+        Kind.ROLES,
+        Kind.EMAIL,
+        Kind.LINK,
+        Kind.FACTORS,
+        Kind.RIGHTS,
+        Kind.ROLE_TAKEN,
+        Kind.TEAMS,
+    }
 )
 #: Members of a value that are never recorded.
 _UNRECORDED = frozenset({"secret_hash"})

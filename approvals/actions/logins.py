@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from django.db.models.functions import Coalesce
+from django.utils import timezone
 
+from approvals.access.sessions import STORED_EVERY
 from approvals.db.many import any_of
 from approvals.db.transactions import after_commit, async_commit
 from approvals.live import doorbell
@@ -19,6 +23,8 @@ from approvals.states import Door
 
 SUBJECT = audit.Subject(scope="desk")
 MAX_BROWSER = 300
+#: Most idle sessions that one call ends.
+MOST_ENDED = 100
 
 
 def record_login(user: User, *, address: str, **details: str) -> None:
@@ -79,6 +85,19 @@ def store_activity(used: Mapping[str, datetime]) -> None:
                 used[session.session_key], session.last_active_at or session.started_at
             )
         PersonSession.objects.bulk_update(sessions, ["last_active_at"], batch_size=500)
+
+
+def end_idle_sessions() -> None:
+    """End the sessions that were not used for the minutes of the settings. Their last use is stored some minutes late."""
+    if not settings.SESSION_IDLE_MINUTES:
+        return
+    idle = timedelta(minutes=settings.SESSION_IDLE_MINUTES, seconds=2 * STORED_EVERY)
+    last_use = Coalesce("last_active_at", "started_at")
+    sessions = PersonSession.objects.alias(used=last_use).filter(
+        used__lt=timezone.now() - idle
+    )
+    for session in sessions.select_related("person")[:MOST_ENDED]:
+        _end(session.person, [session.session_key])
 
 
 def end_session(person: User, session_id: int) -> bool:

@@ -49,6 +49,18 @@ class AccountMailReason(Enum):
     PROVIDER_EMAIL = gettext_lazy(
         "Single sign-on changed the email address of your account to %(detail)s."
     )
+    FACTORS_RESET = gettext_lazy(
+        "%(by)s removed all second factors of your account, and ended your sessions."
+    )
+    FACTORS_RESET_REQUESTED = gettext_lazy(
+        "%(by)s requested to remove all second factors of your account."
+    )
+    FACTOR_ADDED = gettext_lazy(
+        "A second factor was added to your account: %(detail)s."
+    )
+    FACTOR_REMOVED = gettext_lazy(
+        "A second factor was removed from your account: %(detail)s."
+    )
     ADMIN = gettext_lazy(
         "%(by)s changed your account in the database admin: %(detail)s."
     )
@@ -80,6 +92,11 @@ def tell_old_address(
 ) -> None:
     """Mail a person's old address when they change it themselves, in case someone else is using their account."""
     _mail(person, change, [old] if old else [], {"detail": in_one_line(new)})
+
+
+def tell_of_own_change(person: User, change: AccountMailReason, detail: str) -> None:
+    """Mail a person about a change that they made themselves, in case someone else is using their account."""
+    tell_old_address(person, change, old=person.email, new=detail)
 
 
 def _mail(

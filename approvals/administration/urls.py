@@ -40,6 +40,7 @@ urlpatterns = [
     path("people/<int:pk>/absence/", absence.of_person, name="person-absence"),
     path("people/<int:pk>/active/", people.activate, name="person-active"),
     path("people/<int:pk>/link/", people.new_link, name="person-link"),
+    path("people/<int:pk>/factors/", people.reset_factors, name="reset-factors"),
     path("people/<int:pk>/invite/", people.invite, name="invite"),
     path("changes/", changes.changes, name="changes"),
     path("changes/<int:pk>/", changes.settle, name="pending-change"),

@@ -642,6 +642,7 @@ class Migration(migrations.Migration):
                             ("roles", "Roles"),
                             ("email", "Email address"),
                             ("password_link", "Link to set a password"),
+                            ("factors", "Second factors"),
                             ("rights", "Additional rights"),
                             ("role_taken", "Role removed"),
                             ("teams", "Teams"),

@@ -107,6 +107,7 @@ class PendingChange(models.Model):
         ROLES = "roles", _("Roles")
         EMAIL = "email", _("Email address")
         LINK = "password_link", _("Link to set a password")
+        FACTORS = "factors", _("Second factors")
         RIGHTS = "rights", _("Additional rights")
         ROLE_TAKEN = "role_taken", _("Role removed")
         TEAMS = "teams", _("Teams")

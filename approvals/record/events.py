@@ -38,6 +38,7 @@ EVENTS = (
     "login.failed",
     "password.changed",
     "password.reset",
+    *("factor.added", "factor.removed"),
     "person.created",
     "person.invited",
     "invitation.accepted",

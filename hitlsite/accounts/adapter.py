@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from datetime import timedelta
+from http import HTTPStatus
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -17,11 +19,13 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.access import rate_limits
+from approvals.http import problem
 from approvals.outbound.mailing import AUTOMATIC, send_later
 from hitlsite.views import too_many_requests
 
@@ -84,13 +88,21 @@ class Accounts(DefaultAccountAdapter):
     ) -> HttpResponse:
         address = self.get_client_ip(request)
         details = _note_provider(request, kwargs["signal_kwargs"])
+        details |= _factor_of(request)
         actions.record_login(user, address=address, **details)
         logger.info("Log-in as %r from %s", user.get_username(), address)
         session_key = request.session.session_key or ""
         browser = request.headers.get("User-Agent", "")
         actions.record_session(user, session_key, address=address, browser=browser)
+        limit_session(request)
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
+
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
+        message = str(
+            _("Your account is deactivated. Ask an administrator to activate it.")
+        )
+        return problem(request, HTTPStatus.FORBIDDEN, message, "deactivated")
 
     def set_password(self, user: User, password: str) -> None:
         address = self.get_client_ip(self.request)
@@ -137,6 +149,19 @@ class Accounts(DefaultAccountAdapter):
         send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))
 
 
+def limit_session(request: HttpRequest) -> None:
+    """End the session some hours from now, however often it is stored again until then."""
+    request.session.set_expiry(timezone.now() + timedelta(hours=settings.SESSION_HOURS))
+
+
+def _factor_of(request: HttpRequest) -> dict[str, str]:
+    """Return what the record says of the factor of a log-in, or of the passkey that replaced the password."""
+    last = request.session[AUTHENTICATION_METHODS_SESSION_KEY][-1]
+    if last["method"] != "mfa":
+        return {}
+    return {"by": "passkey"} if last.get("passwordless") else {"factor": last["type"]}
+
+
 def _note_provider(
     request: HttpRequest, signal_kwargs: Mapping[str, Any] | None
 ) -> dict[str, str]:
@@ -146,6 +171,8 @@ def _note_provider(
         return {}
     records = request.session[AUTHENTICATION_METHODS_SESSION_KEY]
     # allauth notes when the person came back, even if the provider asked them for nothing.
-    records[-1]["at"] = login.account.extra_data["auth_time"]
+    for record in records:
+        if record["method"] == "socialaccount":
+            record["at"] = login.account.extra_data["auth_time"]
     request.session.modified = True
     return {"provider": login.account.provider}

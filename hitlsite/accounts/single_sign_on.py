@@ -251,6 +251,10 @@ class _Provider(OpenIDConnectProvider):
 
     oauth2_adapter_class = _Client
 
+    def serialize(self) -> dict[str, Any]:
+        """Return how a log-in that waits for a second factor finds its provider again, as `get_provider` does."""
+        return {"id": self.app.provider_id}
+
 
 class _Callback(OAuth2CallbackView):
     """allauth's end of a log-in, which also hands over the nonce of its beginning."""

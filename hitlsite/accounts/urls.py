@@ -1,14 +1,16 @@
-"""URLs of log-in and passwords. Other pages of allauth (sign-up, mail addresses) are not routed."""
+"""URLs of log-in, passwords and second factors. Other pages of allauth (sign-up, mail addresses) are not routed."""
 
 from __future__ import annotations
 
 from allauth.account import views as allauth
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 from django.views.generic import RedirectView
 
 from hitlsite.accounts import views
+from hitlsite.accounts.views import factor_page
 
 urlpatterns = [
     path("login/", views.LogIn.as_view(), name="account_login"),
@@ -19,6 +21,43 @@ urlpatterns = [
         name="single_sign_on_callback",
     ),
     path("login/again/", views.LogInAgain.as_view(), name="account_reauthenticate"),
+    path(
+        "login/factor/",
+        login_not_required(factor_page("enter")),
+        name="mfa_authenticate",
+    ),
+    path(
+        "login/passkey/",
+        login_not_required(factor_page("passkey")),
+        name="mfa_login_webauthn",
+    ),
+    path("settings/sign-in/", factor_page("index"), name="mfa_index"),
+    path("settings/sign-in/app/", factor_page("add_app"), name="mfa_activate_totp"),
+    path(
+        "settings/sign-in/app/remove/",
+        factor_page("remove_app"),
+        name="mfa_deactivate_totp",
+    ),
+    path(
+        "settings/sign-in/passkey/",
+        factor_page("add_passkey"),
+        name="mfa_add_webauthn",
+    ),
+    path(
+        "settings/sign-in/passkey/<int:pk>/remove/",
+        factor_page("remove_passkey"),
+        name="mfa_remove_webauthn",
+    ),
+    path(
+        "settings/sign-in/recovery-codes/",
+        factor_page("recovery_codes"),
+        name="mfa_view_recovery_codes",
+    ),
+    path(
+        "settings/sign-in/recovery-codes/new/",
+        factor_page("new_recovery_codes"),
+        name="mfa_generate_recovery_codes",
+    ),
     path("logout/", LogoutView.as_view(), name="logout"),
     # Also without a mail server: administrators create such links for people they add.
     path(

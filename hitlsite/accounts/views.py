@@ -25,7 +25,8 @@ from django.views.decorators.http import require_GET
 
 from approvals import actions
 from approvals.access import rate_limits
-from approvals.http import SignedIn, problem
+from approvals.access.factors import has_factor
+from approvals.http import SignedIn, View, problem
 from hitlsite.views import too_many_requests
 
 
@@ -69,6 +70,18 @@ def _require_provider(request: HttpRequest) -> None:
         raise ImmediateHttpResponse(too_many_requests(request))
 
 
+def factor_page(name: str) -> View[...]:
+    """Return a page of second factors, whose library is loaded by the first log-in."""
+
+    def page(request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponse:
+        from hitlsite.accounts import factors  # noqa: PLC0415 - loaded late
+
+        response: HttpResponse = factors.PAGES[name](request, *args, **kwargs)
+        return response
+
+    return page
+
+
 class OwnPassword:
     """Pages for people who have a password here."""
 
@@ -86,13 +99,15 @@ class OwnPassword:
 
 
 class LogInAgain(OwnPassword, views.ReauthenticateView):
-    """Ask for the user's password again, as some decisions require, and return to the previous page."""
+    """Ask for the user's factor or password again, as some decisions require, and return to the previous page."""
 
     no_password = _("Your account has no password here. Log out, and log in again.")
 
     def dispatch(
         self, request: SignedIn, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
+        if has_factor(request.user.pk):
+            return factor_page("prove")(request)
         if settings.OIDC_ISSUER and not request.user.has_usable_password():
             query = {"again": "1", "next": request.GET.get("next", "")}
             return redirect(f"{reverse('single_sign_on')}?{urlencode(query)}")

@@ -183,8 +183,10 @@ class Metrics:
         rows = logins.values_list("at", "pk", "event", "body")
         for page in _behind(rows, "at", self._logged_in_after):
             for at, pk, event, body in page:
-                single_sign_on = "provider" in json.loads(body)["data"]
-                by = "single_sign_on" if single_sign_on else "password"
+                data = json.loads(body)["data"]
+                by = data.get("by", "password")
+                if "provider" in data:
+                    by = "single_sign_on"
                 self._logins.labels(by, event.removeprefix("login.")).inc()
                 self._logged_in_after = (at, pk)
 

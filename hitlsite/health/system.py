@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import django
 from django.apps import apps
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models.functions import Now
 from django.http import HttpResponse
@@ -24,10 +25,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from approvals.access import permissions
+from approvals.access.factors import lacking
 from approvals.administration.guards import administrators_only
 from approvals.background import sweep
 from approvals.http import SignedIn
 from approvals.models import AuditEntry, processes
+from approvals.models.people import RoleName
 from approvals.outbound import outbox, push
 from approvals.states import Channel
 from hitlsite import __version__
@@ -301,6 +304,26 @@ def _single_sign_on() -> Iterator[SystemPart]:
         yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
 
 
+def _second_factors() -> Iterator[SystemPart]:
+    part = _("Second factors")
+    if not settings.SECOND_FACTOR_ROLES:
+        yield SystemPart(part, OK, _("Needed by no role"))
+        return
+    active = User.objects.filter(is_active=True)
+    missing = len(lacking(set(active.values_list("pk", flat=True))))
+    roles = ", ".join(
+        str(RoleName(name).label) for name in settings.SECOND_FACTOR_ROLES
+    )
+    summary = _("Needed by these roles: %(roles)s") % {"roles": roles}
+    if missing:
+        advice = ngettext(
+            "%(count)d person has none yet.", "%(count)d people have none yet.", missing
+        )
+        yield SystemPart(part, WARN, summary, advice % {"count": missing})
+    else:
+        yield SystemPart(part, OK, summary)
+
+
 def _push() -> Iterator[SystemPart]:
     if push.is_available():
         yield SystemPart(
@@ -359,6 +382,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     _files,
     _mail,
     _single_sign_on,
+    _second_factors,
     _push,
     _model,
 )

@@ -16,6 +16,7 @@ NOUNS: Mapping[str, Noun] = {
     Kind.RIGHTS: people.Rights(),
     Kind.EMAIL: people.Email(),
     Kind.LINK: people.Link(),
+    Kind.FACTORS: people.Factors(),
     Kind.TEAMS: people.Teams(),
     Kind.KEY: keys.Key(),
     Kind.KEY_LISTS: keys.KeyLists(),

@@ -12,7 +12,10 @@ from approvals.access.standing import Standing
 from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import AccountMailReason, tell_person
 from approvals.administration.changes.noun import Noun
-from approvals.administration.people.actions.people import write_email
+from approvals.administration.people.actions.people import (
+    remove_factors,
+    write_email,
+)
 from approvals.administration.people.actions.roles import (
     add_rights,
     add_roles,
@@ -150,6 +153,14 @@ class Link(OfPerson):
     def carry_out(self, change: PendingChange, *, by: User) -> None:
         """Notify the person. The caller makes the link and shows it to this administrator."""
         tell_person(person_of(change), AccountMailReason.LINK, by=by)
+
+
+class Factors(OfPerson):
+    def words(self, change: PendingChange) -> str:
+        return _("Remove all second factors of %(name)s") % {"name": name_of(change)}
+
+    def carry_out(self, change: PendingChange, *, by: User) -> None:
+        remove_factors(person_of(change), by=by)
 
 
 class Teams(OfPerson):

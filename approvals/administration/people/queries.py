@@ -129,10 +129,11 @@ def _account_change(event: str, data: Mapping[str, Any]) -> str:
             if str(change).startswith("invited") and not data.get("mailed")
             else ""
         )
-    if change == "password_link" or (
-        change == "confirmed" and data.get("of") == "password_link"
-    ):
+    made = data.get("of") if change == "confirmed" else change
+    if made == "password_link":
         return _("Password link created")
+    if made == "factors":
+        return _("Second factors removed")
     address = (
         data.get("value")
         if change == "confirmed" and data.get("of") == "email"

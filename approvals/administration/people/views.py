@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals.access import permissions
+from approvals.access.factors import has_factor
 from approvals.access.rights import DECIDE
 from approvals.access.standing import standing_of
 from approvals.actions.changes import OF_PEOPLE
@@ -140,6 +141,7 @@ def _shown_person(viewer: User, user: User) -> dict[str, Any]:
         "team_rights": rights_through_teams(user),
         "keys": ApiKey.objects.filter(user=user, revoked_at=None).count(),
         "invitation": Invitation.objects.filter(person=user).first(),
+        "has_factor": has_factor(user.pk),
         "mail": settings.HITL_MAIL and user.email,
         "changeable": viewer.is_superuser or not is_beyond_administrators(user),
         "waiting": pending_changes(viewer, person=user),
@@ -191,6 +193,22 @@ def new_link(request: SignedIn, pk: int) -> HttpResponse:
         say_that_it_waits(request)
         return redirect("approvals:person", pk)
     return password_link(request, User.objects.get(pk=pk))
+
+
+@administrators_only
+@require_POST
+def reset_factors(request: SignedIn, pk: int) -> HttpResponse:
+    """Remove all second factors of a person, or request it from another administrator."""
+    if actions.reset_factors(pk, by=request.user) is not None:
+        say_that_it_waits(request)
+    else:
+        messages.success(
+            request,
+            _(
+                "The second factors are removed. All sessions of this person have ended."
+            ),
+        )
+    return redirect("approvals:person", pk)
 
 
 @administrators_only

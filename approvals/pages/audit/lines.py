@@ -77,6 +77,8 @@ EVENT_LABELS = {
     "login.failed": gettext_lazy("Log-in failed"),
     "password.changed": gettext_lazy("Password changed"),
     "password.reset": gettext_lazy("Password reset with a link"),
+    "factor.added": gettext_lazy("Second factor added"),
+    "factor.removed": gettext_lazy("Second factor removed"),
     "person.created": gettext_lazy("Person added"),
     "person.invited": gettext_lazy("Invitation sent or cancelled"),
     "invitation.accepted": gettext_lazy("Invitation accepted"),

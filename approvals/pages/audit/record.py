@@ -25,6 +25,7 @@ from approvals.queries.results import results_of
 from approvals.shown.entries import ShownEntry, shown_entry
 from approvals.shown.requests import ShownDecision, shown_decision, shown_request
 from approvals.states import APPROVING, OWN_PAGES
+from approvals.text.qr import qr_code
 from approvals.text.tables import pretty
 from approvals.text.text import visible, visible_json
 
@@ -40,14 +41,6 @@ class Value:
 
     text: str
     left_out: int
-
-
-@dataclass(frozen=True, slots=True)
-class QrCode:
-    """A QR code as the path of an SVG, in modules; `size` includes the quiet zone."""
-
-    path: str
-    size: int
 
 
 @require_GET
@@ -97,7 +90,7 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
         "entries": _entries(approval_request)
         if _sees_entries(request.standing, approval_request)
         else [],
-        "qr": _qr_code(approval_request.public_url),
+        "qr": qr_code(approval_request.public_url),
         "printed_at": timezone.now(),
     }
     return render(request, "approvals/audit/record.html", context)
@@ -144,18 +137,3 @@ def _entries(request: ApprovalRequest) -> list[tuple[ShownEntry, str]]:
         (shown_entry(entry), words_of(entry, entry.data, request.kind))
         for entry in reversed(entries)
     ]
-
-
-def _qr_code(address: str) -> QrCode:
-    import segno  # noqa: PLC0415 - loaded late
-
-    code = segno.make(address, micro=False, error="m")
-    quiet = 4
-    dark = (
-        (x, y)
-        for y, row in enumerate(code.matrix)
-        for x, module in enumerate(row)
-        if module
-    )
-    path = "".join(f"M{x + quiet} {y + quiet}h1v1h-1z" for x, y in dark)
-    return QrCode(path, len(code.matrix) + 2 * quiet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.utils import timezone
 from approvals.access.fresh_sign_in import SignInAgain, require_fresh_sign_in, signed_in_at
 from approvals.models import ApprovalRequest
 from approvals.policy.terms import Terms
-from approvals.states import Door
+from approvals.states import Door, Kind, Priority
 
 FRESH = Terms(fresh_sign_in=True).document()
 OTHER = Terms(typed_name=True).document()
@@ -28,6 +29,8 @@ HOUR = 3600
         ([{"at": None}], None),
         ([], None),
         ({"at": 5}, None),
+        ([{"method": "password", "at": 9}, {"method": "mfa", "at": 5}], 5),
+        ([{"method": "mfa", "at": 5}, {"method": "socialaccount", "at": 9}, {"method": "mfa", "at": 7}], 7),
         (None, None),
     ],
 )
@@ -49,6 +52,21 @@ def refused(terms: dict[str, Any] | None, via: Door, minutes: int | None) -> str
     except SignInAgain as refusal:
         return str(refusal)
     return ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "minutes", "told"), [((), 90, False), (("critical",), 90, True), (("critical",), 1, False)]
+)
+def test_the_settings_can_want_a_fresh_log_in_for_critical_approvals(settings, wanted, minutes, told):
+    settings.HITL_FRESH_SIGN_IN_FOR = wanted
+    at = timezone.now() - timedelta(minutes=minutes)
+    for request, refuses in (
+        (ApprovalRequest(kind=Kind.APPROVAL, priority=Priority.CRITICAL), told),
+        (ApprovalRequest(kind=Kind.APPROVAL, priority=Priority.HIGH), False),
+        (ApprovalRequest(kind=Kind.QUESTION, priority=Priority.CRITICAL), False),
+    ):
+        with pytest.raises(SignInAgain) if refuses else nullcontext():
+            require_fresh_sign_in(request, at, Door.DASHBOARD)
 
 
 @pytest.mark.parametrize("via", [Door.DASHBOARD, Door.CHAT])

@@ -53,7 +53,7 @@ def test_a_wrong_name_and_a_wrong_password_get_the_same_message(client, name, pa
 
 @pytest.mark.parametrize("name", ["alice", '"><script>alert(1)</script>', "a" * 1000])
 def test_a_failed_log_in_keeps_the_name_but_not_the_password(client, name):
-    form = parse(send(client, name, "guess").text).find("form")[-1]
+    form = parse(send(client, name, "guess").text).find("form")[0]
     values = {one.attributes["name"]: one.attributes.get("value") for one in form.find("input")}
     assert (values["username"], values["password"]) == (name[:150], None)
 
@@ -151,7 +151,7 @@ def test_sign_up_and_mail_addresses_are_not_routed(name):
         reverse(f"account_{name}")
 
 
-def test_only_log_in_and_password_pages_of_allauth_are_routed():
+def test_only_log_in_password_and_factor_pages_of_allauth_are_routed():
     names = {str(name) for name in get_resolver().reverse_dict if str(name).startswith(("account_", "social", "mfa_"))}
     assert names == {
         "account_login",
@@ -160,6 +160,15 @@ def test_only_log_in_and_password_pages_of_allauth_are_routed():
         "account_reset_password",
         "account_reset_password_done",
         "account_reset_password_from_key",
+        "mfa_activate_totp",
+        "mfa_add_webauthn",
+        "mfa_authenticate",
+        "mfa_deactivate_totp",
+        "mfa_generate_recovery_codes",
+        "mfa_index",
+        "mfa_login_webauthn",
+        "mfa_remove_webauthn",
+        "mfa_view_recovery_codes",
     }
 
 
@@ -171,9 +180,10 @@ def test_the_default_urls_of_allauth_do_not_exist(client, address):
     assert client.get(address).status_code == 404
 
 
-def test_the_admin_does_not_show_mail_addresses(client):
+def test_the_admin_does_not_show_mail_addresses_or_factors(client):
     client.force_login(User.objects.create_superuser("root"))
     assert client.get("/admin/account/emailaddress/").status_code == 404
+    assert client.get("/admin/mfa/authenticator/").status_code == 404
 
 
 def test_a_form_sent_without_a_session_leads_back_to_its_page_after_the_log_in():

@@ -8,6 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
+from allauth.mfa.models import Authenticator as Factor
+from allauth.mfa.totp.internal import auth as time_codes
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -17,6 +19,7 @@ from approvals.access.fresh_sign_in import signed_in_at
 from approvals.administration.people.actions import create_roles
 from approvals.administration.people.queries import roles_of
 from approvals.models import AuditEntry, Invitation
+from hitlsite.accounts.factor_forms import FactorAdapter
 from hitlsite.checks import check_set_up
 from hitlsite.health import metrics
 from tests.approvals.administration.people.test_people import administrator
@@ -86,6 +89,25 @@ def test_a_known_person_is_found_by_issuer_and_subject_and_returns_to_next(clien
     provider.person |= {"email": "dora.new@example.org", "preferred_username": "someone"}
     response = log_in(client, next="/workflows/")
     assert (response.status_code, response.headers["Location"], name_of(client)) == (302, "/workflows/", "dora")
+
+
+def test_a_factor_of_ours_is_asked_for_after_the_provider(client, provider):
+    dora = make_dora()
+    link(dora, provider)
+    secret = "JBSWY3DPEHPK3PXP"
+    Factor.objects.create(user=dora, type="totp", data={"secret": FactorAdapter().encrypt(secret)})
+    stated = int(time.time()) - 100
+    provider.claims["auth_time"] = stated
+    assert log_in(client, next="/workflows/").headers["Location"] == "/login/factor/"
+    assert name_of(client) == ""
+    code = time_codes.format_hotp_value(time_codes.hotp_value(secret, int(time.time()) // 30))
+    assert client.post("/login/factor/", {"code": code}).headers["Location"] == "/workflows/"
+    assert name_of(client) == "dora"
+    details = {"address": "127.0.0.1", "provider": provider.issuer, "factor": "totp"}
+    assert entries()[-1] == ("login.succeeded", "dora", details)
+    records = client.session["account_authentication_methods"]
+    assert [record["method"] for record in records] == ["socialaccount", "mfa"]
+    assert records[0]["at"] == stated
 
 
 def test_next_never_leads_to_another_host(client, provider):
@@ -286,7 +308,12 @@ def test_the_admin_shows_no_providers_links_or_tokens(client):
 
 def line_of_system_page(client) -> str:
     rows = parse(client.get("/settings/system/").text).find("main")[0].words
-    return rows[rows.index("Single sign-on") :].partition(" Device notifications")[0].removesuffix(" Needs attention:")
+    return (
+        rows[rows.index("Single sign-on") :]
+        .partition(" Device notifications")[0]
+        .partition(" Works: Second factors")[0]
+        .removesuffix(" Needs attention:")
+    )
 
 
 def test_the_system_page_says_whether_the_provider_can_be_used(client, provider, settings):

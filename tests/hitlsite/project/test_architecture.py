@@ -61,10 +61,11 @@ LATE_MODULES = {
     "approvals.text.markdown": "when the first text in Markdown is shown, or a note mentions someone",
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
     "chats.providers.openai": "when the settings name this provider, whose SDK is optional",
+    "hitlsite.accounts.factors": "when the first person logs in: allauth then loads fido2",
     "hitlsite.accounts.single_sign_on": "when the first person logs in at an OpenID provider",
 }
 #: Libraries that only late modules import, at their top.
-BEHIND_LATE_MODULES = {"jwt", "markdown_it", "nh3", "referencing", "requests"}
+BEHIND_LATE_MODULES = {"fido2", "jwt", "markdown_it", "nh3", "referencing", "requests"}
 #: Modules that only settings name, as text: with REDIS_URL.
 NAMED_IN_SETTINGS = ("approvals.live.redis_layer", "hitlsite.cache")
 

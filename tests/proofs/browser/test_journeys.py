@@ -239,6 +239,7 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(desk, wind
         *lines,
         "Mail",
         "Single sign-on",
+        "Second factors",
         "Device notifications",
         "Model",
     ]

@@ -47,7 +47,7 @@ def test_a_database_without_tables_is_not_worked_on(tmp_path, command):
     said = refusal(f"sqlite:///{path}", *command)
     assert said == (
         f"CommandError: The database {path} has unapplied migrations in "
-        "account, admin, approvals, auth, chats, contenttypes, sessions, socialaccount. Run `manage.py migrate`."
+        "account, admin, approvals, auth, chats, contenttypes, mfa, sessions, socialaccount. Run `manage.py migrate`."
     )
 
 

@@ -12,6 +12,7 @@ from approvals.administration.people.actions.people import (
     add_person,
     allow_password_link,
     change_person,
+    reset_factors,
     set_active,
 )
 from approvals.administration.people.actions.roles import create_roles, give_roles
@@ -40,6 +41,7 @@ __all__ = [
     "link_to_provider",
     "record_admin_change",
     "remove_team",
+    "reset_factors",
     "set_active",
     "tell_of_new_address",
     "withdraw_invitation",

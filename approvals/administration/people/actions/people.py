@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -286,6 +287,36 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
         record_person("person.changed", person, {"change": "password_link"}, by=by)
         tell_person(person, AccountMailReason.LINK, by=by)
     return None
+
+
+def reset_factors(person_id: int, *, by: User) -> PendingChange | None:
+    """Remove all second factors of a person who has lost them, on record, and end their sessions.
+
+    Return the pending change if another administrator has to confirm it. Raise NotFound or NotAllowed.
+    """
+    with transaction.atomic():
+        standing = lock_people(by)
+        person = changeable_person(person_id, standing)
+        if person.pk == by.pk:
+            raise NotAllowed(
+                _("You cannot reset your own factors. Ask another administrator.")
+            )
+        if waits_for_second(person, standing):
+            tell_person(person, AccountMailReason.FACTORS_RESET_REQUESTED, by=by)
+            return request_change(
+                Kind.FACTORS, None, person=person, by=by, via=Door.DASHBOARD
+            )
+        if is_protected(person):
+            _record_alone(Kind.FACTORS, person, by)
+        record_person("person.changed", person, {"change": "factors"}, by=by)
+        remove_factors(person, by=by)
+    return None
+
+
+def remove_factors(person: User, *, by: User) -> None:
+    Authenticator.objects.filter(user=person).delete()
+    end_all_sessions(person)
+    tell_person(person, AccountMailReason.FACTORS_RESET, by=by)
 
 
 def _described(person: User) -> dict[str, object]:

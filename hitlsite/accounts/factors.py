@@ -1,0 +1,303 @@
+"""Second factors: codes of an app, passkeys and recovery codes, by the flows of allauth with our checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from allauth.account.internal.flows.login import (
+    AUTHENTICATION_METHODS_SESSION_KEY,
+    record_authentication,
+)
+from allauth.account.models import Login
+from allauth.account.utils import get_next_redirect_url
+from allauth.core.internal import ratelimit
+from allauth.mfa import signals
+from allauth.mfa.base import views as base
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import views as recovery_codes
+from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as passkeys
+from allauth.mfa.webauthn.internal import auth as webauthn
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import User
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, resolve_url
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
+from django.views.generic import View
+
+from approvals import actions
+from approvals.access.factors import has_factor
+from approvals.access.fresh_sign_in import is_fresh, signed_in_at
+from approvals.access.rate_limits import client_address
+from approvals.administration.account_mails import (
+    AccountMailReason,
+    tell_of_own_change,
+)
+from approvals.administration.preferences.browsers import describe_browser
+from approvals.http import SignedIn
+from approvals.text.qr import qr_code
+from hitlsite.accounts.factor_forms import (
+    CodeAgainForm,
+    CodeForm,
+    NewPasskeyForm,
+    PasskeyAgainForm,
+    PasskeyAloneForm,
+    PasskeyForm,
+    record_failure,
+    step_of,
+)
+from hitlsite.views import too_many_requests
+
+Type = Authenticator.Type
+NAMES = {
+    Type.TOTP: _("authenticator app"),
+    Type.WEBAUTHN: _("passkey"),
+    Type.RECOVERY_CODES: _("recovery codes"),
+}
+
+
+class EnterFactor(base.AuthenticateView):
+    """The second step of a log-in."""
+
+    form_class = CodeForm
+    webauthn_form_class = PasskeyForm
+    template_name = "account/factor.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        factors = Authenticator.objects.filter(user_id=self.stage.login.user.pk)
+        types = set(factors.values_list("type", flat=True))
+        options = context["js_data"]["request_options"]
+        return context | {
+            "has_app": Type.TOTP in types,
+            "has_passkey": Type.WEBAUTHN in types,
+            "options": _as_json(options),
+            "next": self.request.POST.get("next") or self.request.GET.get("next", ""),
+        }
+
+
+class ProveFactor(EnterFactor):
+    """Ask a person who is logged in for a factor, as some decisions require, and return to the previous page."""
+
+    form_class = CodeAgainForm
+    webauthn_form_class = PasskeyAgainForm
+
+    def dispatch(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        # In place of the log-in that the other view looks for.
+        self.stage = SimpleNamespace(login=Login(user=request.user), exit=self._leave)
+        self.form = self._build_forms()
+        return View.dispatch(self, request, *args, **kwargs)
+
+    def _leave(self) -> HttpResponse:
+        return redirect(get_next_redirect_url(self.request) or "approvals:dashboard")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"again": True}
+
+
+class LogInWithPasskey(passkeys.LoginWebAuthnView):
+    """Log in with a passkey alone. GET: the challenge for it."""
+
+    form_class = PasskeyAloneForm
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        # The challenge is kept in a session, of which nobody gets many.
+        if not ratelimit.consume(
+            request, app="allauth.mfa", action="webauthn_login", limit_get=True
+        ):
+            return too_many_requests(request)
+        options = _as_json(webauthn.begin_authentication())
+        return HttpResponse(options, content_type="application/json")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        factor = form.cleaned_data["credential"]
+        login = Login(
+            user=factor.user, redirect_url=get_next_redirect_url(self.request)
+        )
+        response: HttpResponse = passkeys.flows.perform_passwordless_login(
+            self.request, factor, login
+        )
+        return response
+
+
+class Fresh:
+    """Pages that change factors: they need a fresh log-in. A form without one is refused, and not kept."""
+
+    def dispatch(
+        self, request: SignedIn, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        if not _may_change_factors(request):
+            page = request.path if request.method == "GET" else resolve_url("mfa_index")
+            again = resolve_url("account_reauthenticate")
+            return redirect(f"{again}?{urlencode({'next': page})}")
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # of the other base
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
+        return context | {"here": "sign-in"}
+
+
+def _may_change_factors(request: SignedIn) -> bool:
+    """Return whether the log-in is fresh. People without a password or factor, whose provider may not state when it asked them,
+    can add their first factor soon after they have come from there.
+    """
+    person = request.user
+    at = signed_in_at(request.session)
+    if not is_fresh(at) and not person.has_usable_password():
+        at = None if has_factor(person.pk) else person.last_login
+    return is_fresh(at)
+
+
+class PostOnly(Fresh):
+    """What a button on the page of factors does."""
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return redirect("mfa_index")
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return redirect("mfa_index")
+
+
+class SignIn(base.IndexView):
+    """A person's factors."""
+
+    template_name = "account/sign_in.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"here": "sign-in"}
+
+
+class AddApp(Fresh, totp.ActivateTOTPView):
+    """Show the QR code for an app, and take its first code."""
+
+    template_name = "account/add_app.html"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        step = step_of(form.secret, form.cleaned_data["code"])
+        response: HttpResponse = super().form_valid(form)
+        # Nobody who saw this code may log in with it.
+        actions.finish_try(self.request.user, step=step)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        return context | {
+            "qr": qr_code(context["totp_url"]),
+            "secret": context["form"].secret,
+        }
+
+
+class RemoveApp(PostOnly, totp.DeactivateTOTPView):
+    """Remove the app (POST)."""
+
+
+class AddPasskey(Fresh, passkeys.AddWebAuthnView):
+    """Add a passkey, which the browser makes."""
+
+    form_class = NewPasskeyForm
+    template_name = "account/add_passkey.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        options = webauthn.begin_registration(self.request.user, passwordless=True)
+        name = describe_browser(self.request.headers.get("User-Agent", ""))
+        return context | {"options": _as_json(options), "name": name}
+
+
+class RemovePasskey(PostOnly, passkeys.RemoveWebAuthnView):
+    """Remove a passkey (POST)."""
+
+    success_url = "/"
+
+    def get_success_url(self) -> str:
+        return resolve_url("mfa_index")
+
+
+class RecoveryCodes(Fresh, recovery_codes.ViewRecoveryCodesView):
+    """Show the recovery codes, once."""
+
+    template_name = "account/recovery_codes.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        return context | {"codes": "\n".join(context["unused_codes"])}
+
+
+class NewRecoveryCodes(PostOnly, recovery_codes.GenerateRecoveryCodesView):
+    """Replace the recovery codes (POST)."""
+
+
+PAGES: Mapping[str, Any] = {
+    "enter": EnterFactor.as_view(),
+    "prove": ProveFactor.as_view(),
+    "passkey": login_not_required(LogInWithPasskey.as_view()),
+    "index": SignIn.as_view(),
+    "add_app": AddApp.as_view(),
+    "remove_app": RemoveApp.as_view(),
+    "add_passkey": AddPasskey.as_view(),
+    "remove_passkey": RemovePasskey.as_view(),
+    "recovery_codes": RecoveryCodes.as_view(),
+    "new_recovery_codes": NewRecoveryCodes.as_view(),
+}
+
+
+def _as_json(options: Mapping[str, Any]) -> str:
+    """Return the options for the browser as `parseCreationOptionsFromJSON` and `parseRequestOptionsFromJSON` read them."""
+    return json.dumps(options["publicKey"], default=dict)
+
+
+@receiver(signals.authentication_failed)
+def _on_failure(user: User, **kwargs: Any) -> None:
+    record_failure(user, "code")
+
+
+@receiver([signals.authenticator_added, signals.authenticator_reset])
+def _on_added(
+    request: SignedIn, user: User, authenticator: Authenticator, **kwargs: Any
+) -> None:
+    if authenticator.type != Type.RECOVERY_CODES:
+        # From now on, only factors count as a fresh log-in.
+        details = {"id": authenticator.pk, "type": authenticator.type}
+        record_authentication(request, user, "mfa", **details)
+    _changed(
+        "factor.added", AccountMailReason.FACTOR_ADDED, request, user, authenticator
+    )
+
+
+@receiver(signals.authenticator_removed)
+def _on_removed(
+    request: SignedIn, user: User, authenticator: Authenticator, **kwargs: Any
+) -> None:
+    if not has_factor(user.pk):
+        records = request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, [])
+        request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [
+            each for each in records if each["method"] != "mfa"
+        ]
+    _changed(
+        "factor.removed", AccountMailReason.FACTOR_REMOVED, request, user, authenticator
+    )
+
+
+def _changed(
+    event: str,
+    reason: AccountMailReason,
+    request: SignedIn,
+    user: User,
+    authenticator: Authenticator,
+) -> None:
+    """Record a change of a person's factors, mail them about it, and end their other sessions."""
+    actions.record_factor(
+        event, user, factor=authenticator.type, address=client_address(request)
+    )
+    actions.end_other_sessions(user, request.session.session_key or "")
+    tell_of_own_change(user, reason, str(NAMES[authenticator.type]))

@@ -1,0 +1,32 @@
+"""Settings of allauth that no variable of the environment changes."""
+
+from __future__ import annotations
+
+ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
+ACCOUNT_FORMS = {
+    "login": "hitlsite.accounts.forms.LoginForm",
+    "reset_password": "hitlsite.accounts.forms.ResetPasswordForm",
+    "user_token": "hitlsite.accounts.forms.UserTokenForm",
+}
+SOCIALACCOUNT_ADAPTER = "hitlsite.accounts.single_sign_on.SocialAccounts"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
+#: Django's generator: allauth's would store mail addresses in a table of its own.
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = (
+    "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
+)
+MFA_ADAPTER = "hitlsite.accounts.factor_forms.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+#: Our own check of a fresh log-in guards the pages: allauth's keeps a form and runs it later.
+MFA_REAUTHENTICATION_REQUIRED = False
+#: Every passkey checks the person, by a fingerprint or a PIN, so that each can replace the password.
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+#: Clocks of devices may differ by one step. A step is used once (approvals/actions/factors.py).
+MFA_TOTP_TOLERANCE = 1
+#: Single sign-on can leave unconfirmed addresses in allauth's table. They are not used here.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
