@@ -208,6 +208,8 @@ OIDC_LINK_BY_EMAIL = env.boolean("OIDC_LINK_BY_EMAIL", default=False)
 OIDC_VERIFIED_DOMAINS = env.comma_separated("OIDC_VERIFIED_DOMAINS")
 _roles = {"requester", "approver", "auditor"}
 OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", _roles)
+OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", "groups")
+OIDC_SCOPES = env.comma_separated("OIDC_SCOPES", ("openid", "profile", "email"))
 OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SESSION_REMEMBER = True

@@ -550,6 +550,42 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="GroupMapping",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("value", models.CharField(max_length=254)),
+                (
+                    "confirmed_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "group",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="auth.group"
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("value", "group"), name="one_mapping_of_value_and_group")
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="Role",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -651,6 +687,7 @@ class Migration(migrations.Migration):
                             ("priorities", "Priorities"),
                             ("scope", "Approver scope"),
                             ("policy", "Policy"),
+                            ("group_mapping", "Group mapping"),
                         ],
                         max_length=16,
                     ),

@@ -9,7 +9,13 @@ from approvals.models.comments import RequestComment
 from approvals.models.decisions import Decision
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
-from approvals.models.people import Invitation, PendingChange, PersonSession, Role
+from approvals.models.people import (
+    GroupMapping,
+    Invitation,
+    PendingChange,
+    PersonSession,
+    Role,
+)
 from approvals.models.policy.absence import Absence, FollowUp, TeamSettings
 from approvals.models.policy.grants import AskAlways, Grant
 from approvals.models.policy.rules import PolicyVersion, SavedDraft
@@ -47,6 +53,7 @@ __all__ = [
     "Flood",
     "FollowUp",
     "Grant",
+    "GroupMapping",
     "Invitation",
     "LastNotice",
     "NotificationRule",

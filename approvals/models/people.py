@@ -116,6 +116,7 @@ class PendingChange(models.Model):
         PRIORITIES = "priorities", _("Priorities")
         SCOPE = "scope", _("Approver scope")
         POLICY = "policy", _("Policy")
+        GROUP_MAPPING = "group_mapping", _("Group mapping")
 
     #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)
@@ -152,6 +153,31 @@ class PendingChange(models.Model):
     @property
     def expired(self) -> bool:
         return self.requested_at <= timezone.now() - self.VALID_FOR
+
+
+class GroupMapping(models.Model):
+    """A value of the provider's group claim, and the role or team that its people have from each log-in on."""
+
+    value = models.CharField(max_length=254)
+    #: The group of a role, or a team.
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="+")
+    #: The administrators who requested and confirmed it. It gives nothing to them.
+    requested_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    confirmed_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["value", "group"], name="one_mapping_of_value_and_group"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value}: {self.group}"
 
 
 class PersonSession(models.Model):

@@ -44,6 +44,7 @@ EVENTS = (
     "person.changed",
     *("change.waiting", "change.alone"),
     "team.changed",
+    "sign_in.changed",
     *("absence.set", "absence.ended"),
     *("duty.set", "duty.unreadable", "duty.readable"),
     "admin.changed",

@@ -76,6 +76,7 @@ EVENT_LABELS = {
     "change.waiting": gettext_lazy("Change requested, confirmed or cancelled"),
     "change.alone": gettext_lazy("Loosened by one administrator alone"),
     "team.changed": gettext_lazy("Team changed"),
+    "sign_in.changed": gettext_lazy("Sign-in changed"),
     "absence.set": gettext_lazy("Absence set"),
     "absence.ended": gettext_lazy("Absence ended or cancelled"),
     "duty.set": gettext_lazy("On duty set"),
