@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from approvals.access.standing import standing_of
 from approvals.administration.changes.noun import Noun
 from approvals.administration.people.actions.teams import require_team_without_rights
+from approvals.administration.people.queries import roles_by_group
 from approvals.administration.sign_in import actions
 from approvals.administration.sign_in.queries import label_of
 from approvals.models import GroupMapping, PendingChange
@@ -29,7 +30,9 @@ class GroupMappings(Noun):
         group = _group_of(change)
         words = {
             "value": visible(stored["value"]),
-            "gives": label_of(group) if group else f"#{stored['group']}",
+            "gives": label_of(group, roles_by_group())
+            if group
+            else f"#{stored['group']}",
         }
         if change.value is None:
             return (

@@ -97,7 +97,7 @@ def described(mapping_id: int) -> dict[str, Any] | None:
 
 
 def _group(group_id: int) -> Group:
-    group = Group.objects.select_related("role").filter(pk=group_id).first()
+    group = Group.objects.filter(pk=group_id).first()
     if group is None:
         raise NotFound(_("This role or team no longer exists."))
     return group

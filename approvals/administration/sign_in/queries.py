@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import Group
 from django.utils.translation import gettext as _
 
+from approvals.administration.people.queries import roles_by_group
 from approvals.models import GroupMapping
 from approvals.text.text import visible
 
@@ -23,13 +24,15 @@ class MappingRow:
 
 def mappings() -> Sequence[MappingRow]:
     """Return all mappings, ordered by value."""
-    stored = GroupMapping.objects.select_related("group__role").order_by("value", "pk")
-    return [MappingRow(each.pk, each.value, label_of(each.group)) for each in stored]
+    roles = roles_by_group()
+    stored = GroupMapping.objects.select_related("group").order_by("value", "pk")
+    return [
+        MappingRow(each.pk, each.value, label_of(each.group, roles)) for each in stored
+    ]
 
 
-def label_of(group: Group) -> str:
-    """Return the role or team of a group with its name."""
-    role = getattr(group, "role", None)
-    if role is None:
-        return _("team %(name)s") % {"name": visible(group.name)}
-    return _("role %(name)s") % {"name": role}
+def label_of(group: Group, roles: Mapping[int, str]) -> str:
+    """Return the role or team of a group with its name; `roles` are the labels of roles by group id."""
+    if group.pk in roles:
+        return _("role %(name)s") % {"name": roles[group.pk]}
+    return _("team %(name)s") % {"name": visible(group.name)}

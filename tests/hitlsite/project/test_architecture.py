@@ -62,6 +62,8 @@ LATE_MODULES = {
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
     "chats.providers.openai": "when the settings name this provider, whose SDK is optional",
     "hitlsite.accounts.single_sign_on": "when the first person logs in at an OpenID provider",
+    "hitlsite.accounts.tokens": "with it",
+    "hitlsite.accounts.transport": "with it",
 }
 #: Libraries that only late modules import, at their top.
 BEHIND_LATE_MODULES = {"jwt", "markdown_it", "nh3", "referencing", "requests"}
