@@ -204,6 +204,8 @@ OIDC_ISSUER = env.http_url("OIDC_ISSUER", "", example="https://login.example.org
 OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID")
 OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET")
 OIDC_NAME = env.text("OIDC_NAME", "single sign-on")
+#: Passwords are refused, except that of the break-glass account.
+OIDC_ONLY = env.boolean("OIDC_ONLY", default=False)
 OIDC_LINK_BY_EMAIL = env.boolean("OIDC_LINK_BY_EMAIL", default=False)
 OIDC_VERIFIED_DOMAINS = env.comma_separated("OIDC_VERIFIED_DOMAINS")
 _roles = {"requester", "approver", "auditor"}

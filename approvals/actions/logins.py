@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
 
+from approvals.access.administrators import break_glass_account
 from approvals.db.many import any_of
 from approvals.db.transactions import after_commit, async_commit
 from approvals.live import doorbell
@@ -22,13 +23,13 @@ MAX_BROWSER = 300
 
 
 def record_login(user: User, *, address: str, **details: str) -> None:
-    audit.record(
-        "login.succeeded",
-        SUBJECT,
-        data={"address": address, **details},
-        actor=user,
-        via=Door.DASHBOARD,
-    )
+    """Record a log-in, and that of the break-glass account also as an event of its own."""
+    data = {"address": address, **details}
+    events = ["login.succeeded"]
+    if user == break_glass_account():
+        events.append("login.break_glass")
+    for event in events:
+        audit.record(event, SUBJECT, data=data, actor=user, via=Door.DASHBOARD)
 
 
 def record_failed_login(name: str, *, address: str, **details: str) -> str:

@@ -10,6 +10,7 @@ from approvals.models.decisions import Decision
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
 from approvals.models.people import (
+    BreakGlassAccount,
     GroupMapping,
     Invitation,
     PendingChange,
@@ -48,6 +49,7 @@ __all__ = [
     "ApproverScope",
     "AskAlways",
     "AuditEntry",
+    "BreakGlassAccount",
     "Decision",
     "EventStream",
     "Flood",

@@ -180,6 +180,17 @@ class GroupMapping(models.Model):
         return f"{self.value}: {self.group}"
 
 
+class BreakGlassAccount(models.Model):
+    """The one account that logs in with a password while only single sign-on is allowed."""
+
+    person = models.OneToOneField(
+        User, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+
+    def __str__(self) -> str:
+        return str(self.person)
+
+
 class PersonSession(models.Model):
     """The owner of a session: Django's own row does not have it in a column."""
 

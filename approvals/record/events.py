@@ -36,6 +36,7 @@ EVENTS = (
     "retention.pruned",
     "login.succeeded",
     "login.failed",
+    "login.break_glass",
     "password.changed",
     "password.reset",
     "person.created",

@@ -11,6 +11,7 @@ from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal import ratelimit
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
@@ -23,6 +24,7 @@ from django.utils.translation import gettext_lazy as _
 from approvals import actions
 from approvals.access import rate_limits
 from approvals.outbound.mailing import AUTOMATIC, send_later
+from hitlsite.accounts.passwords import takes_password
 from hitlsite.views import too_many_requests
 
 logger = logging.getLogger(__name__)
@@ -69,6 +71,16 @@ class Accounts(DefaultAccountAdapter):
                 self.get_client_ip(request),
             )
             raise ImmediateHttpResponse(too_many_requests(request)) from None
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
+        if takes_password(credentials["username"]):
+            user: User | None = super().authenticate(request, **credentials)
+            return user
+        self.pre_authenticate(request, **credentials)
+        # As long as a check takes, so that the time does not tell which account has a password.
+        make_password(credentials["password"])
+        self.authentication_failed(request, **credentials)
+        return None
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         address = self.get_client_ip(request)

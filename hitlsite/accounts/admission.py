@@ -21,7 +21,7 @@ from approvals.access.usernames import clean_display_name, validate_new_username
 from approvals.actions.locking import lock_rights
 from approvals.administration.people import actions
 from approvals.administration.preferences.actions import store_display_name
-from approvals.models import GroupMapping
+from approvals.models import BreakGlassAccount, GroupMapping
 
 logger = logging.getLogger(__name__)
 
@@ -113,13 +113,15 @@ def _person_of(
 def _person_with_address(email: str) -> User | None:
     """Return the one invited person with this address; with OIDC_LINK_BY_EMAIL, also any other account.
 
-    Superusers and staff are never linked: an address at the provider must not open the accounts that may do everything.
+    Superusers, staff and the break-glass account are never linked: an address at the provider must not open the accounts that
+    may do everything.
     """
     linked = SocialAccount.objects.filter(provider=settings.OIDC_ISSUER)
     people = User.objects.filter(
         email__iexact=email, is_staff=False, is_superuser=False
     )
     people = people.exclude(pk__in=linked.values("user"))
+    people = people.exclude(pk__in=BreakGlassAccount.objects.values("person"))
     if not settings.OIDC_LINK_BY_EMAIL:
         people = people.filter(invitation__expires_at__gt=timezone.now())
     # A database may treat more letters as equal than a mail server does.

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 
 from approvals.administration.people.invitations import is_invited
+from hitlsite.accounts.passwords import takes_password
 
 
 class LoginForm(forms.LoginForm):
@@ -51,6 +52,8 @@ class ResetPasswordForm(forms.ResetPasswordForm):
         self.users = [
             user
             for user in users
-            if user.email.lower() == email and user.has_usable_password()
+            if user.email.lower() == email
+            and user.has_usable_password()
+            and takes_password(user.get_username())
         ]
         return email

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -26,6 +27,7 @@ from django.views.decorators.http import require_GET
 from approvals import actions
 from approvals.access import rate_limits
 from approvals.http import SignedIn, problem
+from hitlsite.accounts.passwords import takes_password
 from hitlsite.views import too_many_requests
 
 
@@ -36,6 +38,7 @@ class LogIn(views.LoginView):
         context: dict[str, Any] = super().get_context_data(**kwargs)
         if settings.OIDC_ISSUER:
             context["single_sign_on"] = settings.OIDC_NAME
+            context["only_single_sign_on"] = settings.OIDC_ONLY
         return context
 
 
@@ -69,6 +72,17 @@ def _require_provider(request: HttpRequest) -> None:
         raise ImmediateHttpResponse(too_many_requests(request))
 
 
+def _has_password(user: User) -> bool:
+    return user.has_usable_password() and takes_password(user.get_username())
+
+
+def _no_passwords(request: HttpRequest) -> HttpResponse:
+    message = _(
+        "Pausepoint takes no passwords. Go to the log-in page, and continue with %(name)s."
+    ) % {"name": settings.OIDC_NAME}
+    return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
+
+
 class OwnPassword:
     """Pages for people who have a password here."""
 
@@ -78,7 +92,9 @@ class OwnPassword:
     def dispatch(
         self, request: SignedIn, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        if not request.user.has_usable_password():
+        if not _has_password(request.user):
+            if settings.OIDC_ONLY:
+                return _no_passwords(request)
             message = str(self.no_password)
             return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # of the other base
@@ -93,7 +109,7 @@ class LogInAgain(OwnPassword, views.ReauthenticateView):
     def dispatch(
         self, request: SignedIn, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        if settings.OIDC_ISSUER and not request.user.has_usable_password():
+        if settings.OIDC_ISSUER and not _has_password(request.user):
             query = {"again": "1", "next": request.GET.get("next", "")}
             return redirect(f"{reverse('single_sign_on')}?{urlencode(query)}")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
@@ -125,6 +141,19 @@ class SetPasswordFromMail(views.PasswordResetFromKeyView):
     """Set a password with the link from a mail, then show the log-in page."""
 
     success_url = reverse_lazy("account_login")
+
+    def get(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response: HttpResponseBase = super().get(*args, **kwargs)
+        return self._refusal() or response
+
+    def post(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return self._refusal() or super().post(*args, **kwargs)
+
+    def _refusal(self) -> HttpResponse | None:
+        user = self.reset_user
+        if user is None or takes_password(user.get_username()):
+            return None
+        return _no_passwords(self.request)
 
     @property
     def invited(self) -> bool:

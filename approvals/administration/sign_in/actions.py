@@ -1,4 +1,4 @@
-"""Add and remove group mappings, on record."""
+"""Add and remove group mappings, and name the break-glass account, on record."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals.access.administrators import needs_second
+from approvals.access.administrators import can_break_glass, needs_second
 from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.locking import lock_rights
 from approvals.actions.logins import SUBJECT
 from approvals.administration.changeable import lock_people
 from approvals.administration.people.actions.teams import require_team_without_rights
 from approvals.db.canonical_json import digest
 from approvals.exceptions import Conflict, NotFound
-from approvals.models import GroupMapping, PendingChange
+from approvals.models import BreakGlassAccount, GroupMapping, PendingChange
 from approvals.policy.loosening import mapping_loosens
 from approvals.record import audit
 from approvals.states import Door
@@ -89,6 +90,28 @@ def erase_mapping(mapping_id: int, *, by: User) -> None:
     stored = {"value": mapping.value, "group": mapping.group_id}
     mapping.delete()
     _record("mapping removed", stored, mapping.group, by)
+
+
+def set_break_glass(person: User | None) -> None:
+    """Make this person the only break-glass account, or no one, on record. Raise Conflict if they could not help."""
+    with transaction.atomic():
+        lock_rights()
+        if person is not None and not can_break_glass(person):
+            raise Conflict(
+                _(
+                    "A break-glass account must be active, have a password, and be an administrator or a superuser."
+                )
+            )
+        BreakGlassAccount.objects.all().delete()
+        data: dict[str, Any] = {"change": "break-glass account removed"}
+        if person is not None:
+            BreakGlassAccount.objects.create(person=person)
+            data = {
+                "change": "break-glass account set",
+                "user": person.get_username(),
+                "user_id": person.pk,
+            }
+        audit.record("sign_in.changed", SUBJECT, data=data, actor=None, via=Door.SYSTEM)
 
 
 def described(mapping_id: int) -> dict[str, Any] | None:

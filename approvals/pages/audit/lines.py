@@ -67,6 +67,7 @@ EVENT_LABELS = {
     "retention.pruned": gettext_lazy("Old data removed"),
     "login.succeeded": gettext_lazy("Logged in"),
     "login.failed": gettext_lazy("Log-in failed"),
+    "login.break_glass": gettext_lazy("Break-glass account logged in"),
     "password.changed": gettext_lazy("Password changed"),
     "password.reset": gettext_lazy("Password reset with a link"),
     "person.created": gettext_lazy("Person added"),
@@ -127,6 +128,7 @@ TONES = {
     "turn.failed": ("triangle-alert", "bad"),
     "turn.refused": ("ban", "warn"),
     "login.failed": ("shield-alert", "warn"),
+    "login.break_glass": ("shield-alert", "bad"),
 }
 AREAS = {
     "request": ("inbox", "plain"),

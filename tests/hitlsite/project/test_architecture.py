@@ -65,8 +65,9 @@ LATE_MODULES = {
     "hitlsite.accounts.tokens": "with it",
     "hitlsite.accounts.transport": "with it",
 }
-#: Libraries that only late modules import, at their top.
+#: Libraries and late modules that only late modules import, at their top.
 BEHIND_LATE_MODULES = {"jwt", "markdown_it", "nh3", "referencing", "requests"}
+BEHIND_LATE_MODULES |= {"hitlsite.accounts.tokens", "hitlsite.accounts.transport"}
 #: Modules that only settings name, as text: with REDIS_URL.
 NAMED_IN_SETTINGS = ("approvals.live.redis_layer", "hitlsite.cache")
 

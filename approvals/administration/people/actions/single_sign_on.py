@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models.functions import Now
 
+from approvals.access.administrators import break_glass_account
 from approvals.access.permissions import administrators
 from approvals.access.rights import ADMINISTER
 from approvals.actions.logins import SUBJECT
@@ -75,10 +76,10 @@ def follow_address(person: User, email: str, *, provider: str) -> None:
 def follow_groups(person: User, values: Collection[str], *, provider: str) -> None:
     """Give and take the mapped roles and teams by the values of the group claim, on record.
 
-    The caller holds the lock of `lock_rights`. Superusers and staff stay as they are, and so does the last administrator. A
-    mapping gives nothing to the administrators who made it, nor to people for whom they decide.
+    The caller holds the lock of `lock_rights`. Superusers, staff and the break-glass account stay as they are, and so does the
+    last administrator. A mapping gives nothing to the administrators who made it, nor to people for whom they decide.
     """
-    if is_beyond_administrators(person):
+    if is_beyond_administrators(person) or person == break_glass_account():
         return
     mappings = list(GroupMapping.objects.all())
     matching = [each for each in mappings if each.value in values]
