@@ -234,6 +234,7 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
     "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
+    "log_out_by_provider": f"1000/{LIMIT_SECONDS}s/ip",
 }
 SESSION_ENGINE = "approvals.access.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")

@@ -39,10 +39,13 @@ from approvals.actions.decisions.writes import Outcome
 from approvals.actions.expiring import expire, expire_free
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import (
+    continue_session,
     end_all_sessions,
     end_other_sessions,
+    end_provider_sessions,
     record_failed_login,
     record_login,
+    record_provider_session,
     record_session,
     store_password,
 )
@@ -87,12 +90,14 @@ __all__ = [
     "close_workflow",
     "comment",
     "complete_resume",
+    "continue_session",
     "create_signing_secret",
     "decide",
     "due_attachments",
     "end_all_sessions",
     "end_old_signing_secrets",
     "end_other_sessions",
+    "end_provider_sessions",
     "end_workflow",
     "erase_attachments",
     "expire",
@@ -116,6 +121,7 @@ __all__ = [
     "record_failed_login",
     "record_heartbeat",
     "record_login",
+    "record_provider_session",
     "record_session",
     "record_tool_result",
     "release",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from django.utils import timezone
 
 from approvals.access.administrators import break_glass_account
 from approvals.db.many import any_of
 from approvals.db.transactions import after_commit, async_commit
 from approvals.live import doorbell
-from approvals.models import Invitation
+from approvals.models import Invitation, ProviderSession, UsedLogOutToken
 from approvals.models.people import PersonSession
 from approvals.record import audit
 from approvals.states import Door
@@ -63,6 +65,50 @@ def record_session(
         session_key=session_key,
         defaults={"person": person, "address": address, "browser": shown},
     )
+
+
+def continue_session(session_key: str, *, under: str) -> None:
+    """Store that a session has a new key."""
+    PersonSession.objects.filter(session_key=session_key).update(session_key=under)
+
+
+def record_provider_session(
+    session_key: str, *, issuer: str, subject: str, sid: str
+) -> None:
+    """Store with which session at the provider a recorded session began."""
+    ProviderSession.objects.create(
+        session=PersonSession.objects.get(session_key=session_key),
+        issuer=issuer,
+        subject=subject,
+        sid=sid,
+    )
+
+
+def end_provider_sessions(
+    token: str, *, issuer: str, subject: str, sid: str, lasts: timedelta
+) -> int | None:
+    """End the sessions that a log-out token names, and return their number; None if the token was used before.
+
+    `token` identifies it while it `lasts`. With a subject and a session id, sessions of that subject without an id end too.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        UsedLogOutToken.objects.filter(expires_at__lt=now).delete()
+        _token, new = UsedLogOutToken.objects.get_or_create(
+            digest=hashlib.sha256(f"{issuer} {token}".encode()).hexdigest(),
+            defaults={"expires_at": now + lasts},
+        )
+        if not new:
+            return None
+        named = ProviderSession.objects.filter(issuer=issuer)
+        if subject:
+            named = named.filter(subject=subject)
+        if sid:
+            named = named.filter(sid__in={sid, ""} if subject else {sid})
+        keys: dict[User, list[str]] = {}
+        for each in named.select_related("session__person"):
+            keys.setdefault(each.session.person, []).append(each.session.session_key)
+        return sum(_end(person, each) for person, each in keys.items())
 
 
 def store_activity(used: Mapping[str, datetime]) -> None:

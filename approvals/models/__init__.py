@@ -15,7 +15,9 @@ from approvals.models.people import (
     Invitation,
     PendingChange,
     PersonSession,
+    ProviderSession,
     Role,
+    UsedLogOutToken,
 )
 from approvals.models.policy.absence import Absence, FollowUp, TeamSettings
 from approvals.models.policy.grants import AskAlways, Grant
@@ -65,6 +67,7 @@ __all__ = [
     "PolicyVersion",
     "Preferences",
     "PrioritySettings",
+    "ProviderSession",
     "PushSubscription",
     "RequestAttachment",
     "RequestComment",
@@ -80,6 +83,7 @@ __all__ = [
     "Snooze",
     "TeamSettings",
     "ToolSettings",
+    "UsedLogOutToken",
     "Vote",
     "VoteRecount",
     "Worker",

@@ -212,3 +212,28 @@ class PersonSession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person}: {self.started_at}"
+
+
+class ProviderSession(models.Model):
+    """The session at the OpenID provider with which one of ours began, so that the provider can end it."""
+
+    session = models.OneToOneField(
+        PersonSession, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255)
+    #: The provider's id of its session; empty if it states none.
+    sid = models.CharField(max_length=255, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.sid}"
+
+
+class UsedLogOutToken(models.Model):
+    """A log-out token of the provider that was used, until it is too old to be used again."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.digest

@@ -29,6 +29,9 @@ from hitlsite.views import too_many_requests
 
 logger = logging.getLogger(__name__)
 
+#: The member of a session with the address at which the provider ends its own. It contains the ID token.
+LOG_OUT_KEY = "log_out_at_provider"
+
 
 class Accounts(DefaultAccountAdapter):
     """allauth's hooks: no sign-up, and all responses are pages."""
@@ -101,6 +104,7 @@ class Accounts(DefaultAccountAdapter):
         session_key = request.session.session_key or ""
         browser = request.headers.get("User-Agent", "")
         actions.record_session(user, session_key, address=address, browser=browser)
+        _note_session_at_provider(request, kwargs["signal_kwargs"], session_key)
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
 
@@ -161,3 +165,19 @@ def _note_provider(
     records[-1]["at"] = login.account.extra_data["auth_time"]
     request.session.modified = True
     return {"provider": login.account.provider}
+
+
+def _note_session_at_provider(
+    request: HttpRequest, signal_kwargs: Mapping[str, Any] | None, session_key: str
+) -> None:
+    """Note with which session at the provider this one began, and where the provider ends that."""
+    login = (signal_kwargs or {}).get("sociallogin")
+    if login is None:
+        return
+    request.session[LOG_OUT_KEY] = login.state["log_out"]
+    actions.record_provider_session(
+        session_key,
+        issuer=login.account.provider,
+        subject=login.account.uid,
+        sid=login.state["sid"],
+    )

@@ -36,7 +36,8 @@ from approvals import actions
 from approvals.access.rate_limits import client_address
 from approvals.http import problem
 from hitlsite.accounts.admission import NotAdmitted, admit
-from hitlsite.accounts.tokens import clean, decode_id_token, groups_in, moment
+from hitlsite.accounts.log_out import log_out_address
+from hitlsite.accounts.tokens import clean, decode_id_token, groups_in, moment, sid_of
 from hitlsite.accounts.transport import (
     checked_session,
     fetch,
@@ -96,6 +97,8 @@ class _Client(OpenIDConnectOAuth2Adapter):
             elif groups is not None:
                 groups = groups_in(claims)
         self.state["groups"] = groups
+        self.state["log_out"] = log_out_address(self.openid_config, id_token)
+        self.state["sid"] = sid_of(confirmed)
         told = clean(claims) | {"auth_time": moment(confirmed.get("auth_time"))}
         return self.get_provider().sociallogin_from_response(request, told)
 

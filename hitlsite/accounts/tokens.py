@@ -17,6 +17,9 @@ LEEWAY = 60
 #: Signatures that only the provider can make; a shared secret or none at all is not accepted.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]
 ALGORITHMS += ["ES256", "ES384", "ES512", "EdDSA"]
+LOG_OUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+#: How old a log-out token may be.
+LOG_OUT_SECONDS = 300
 TEXTS = ("sub", "email", "name", "preferred_username")
 MAX_TEXT = 254
 #: allauth's column for `sub` is shorter than the standard's limit of 255.
@@ -34,6 +37,29 @@ def decode_id_token(
         raise OAuth2Error("token: of another log-in")
     if not 0 < len(claims["sub"]) <= MAX_SUBJECT:
         raise OAuth2Error("token: the subject is empty or too long")
+    return claims
+
+
+def decode_log_out_token(token: str, *, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims of a valid token of back-channel log-out. Raise OAuth2Error."""
+    require = ["iss", "aud", "iat", "jti", "events"]
+    claims = decode(token, config=config, require=require)
+    kind = str(jwt.get_unverified_header(token).get("typ", "JWT")).lower()
+    events = claims["events"]
+    names = [claims.get(name, "") for name in ("jti", "sub", "sid")]
+    if (
+        kind not in {"jwt", "logout+jwt"}
+        or not isinstance(events, dict)
+        or not isinstance(events.get(LOG_OUT_EVENT), dict)
+        or "nonce" in claims
+    ):
+        raise OAuth2Error("token: not for log-out")
+    if claims["iat"] < time.time() - LOG_OUT_SECONDS:
+        raise OAuth2Error("token: too old")
+    if not all(isinstance(name, str) for name in names):
+        raise OAuth2Error("token: an id is no text")
+    if not claims["jti"] or not any(names[1:]):
+        raise OAuth2Error("token: names no one")
     return claims
 
 
@@ -79,6 +105,13 @@ def clean(claims: Mapping[str, Any]) -> dict[str, Any]:
     kept["sub"] = claims["sub"]
     kept["email_verified"] = claims.get("email_verified") in (True, "true")
     return kept
+
+
+def sid_of(claims: Mapping[str, Any]) -> str:
+    """Return the provider's id of its session; "" if it states none."""
+    sid = claims.get("sid")
+    usable = isinstance(sid, str) and len(sid) <= MAX_TEXT and sid.isprintable()
+    return sid if usable else ""
 
 
 def moment(value: object) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from allauth.account import views as allauth
 from django.conf import settings
-from django.contrib.auth.views import LogoutView
 from django.urls import path
 from django.views.generic import RedirectView
 
@@ -19,7 +18,8 @@ urlpatterns = [
         name="single_sign_on_callback",
     ),
     path("login/again/", views.LogInAgain.as_view(), name="account_reauthenticate"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("login/sso/log-out/", views.log_out_by_provider, name="log_out_by_provider"),
+    path("logout/", views.LogOut.as_view(), name="logout"),
     # Also without a mail server: administrators create such links for people they add.
     path(
         "password/reset/<str:uidb36>/<str:key>/",

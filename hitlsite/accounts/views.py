@@ -14,19 +14,20 @@ from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
-from django.contrib.auth.views import redirect_to_login
+from django.contrib.auth.views import LogoutView, redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions
-from approvals.access import rate_limits
 from approvals.http import SignedIn, problem
+from hitlsite.accounts.adapter import LOG_OUT_KEY
 from hitlsite.accounts.passwords import takes_password
 from hitlsite.views import too_many_requests
 
@@ -62,12 +63,36 @@ def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
     return flow.finish(request)
 
 
-def _require_provider(request: HttpRequest) -> None:
+@login_not_required
+@csrf_exempt
+@require_POST
+def log_out_by_provider(request: HttpRequest) -> HttpResponse:
+    """End sessions at the request of the provider, which signs it."""
+    _require_provider(request, "log_out_by_provider")
+    from hitlsite.accounts import log_out  # noqa: PLC0415 - loaded late
+
+    return log_out.end_at_request_of_provider(request)
+
+
+class LogOut(LogoutView):
+    """Log out here, and then at the provider where the person logged in."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        address = request.session.get(LOG_OUT_KEY, "")
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        if not address:
+            return response
+        # Not a redirect: with `form-action 'self'`, browsers stop a form that leads to another site.
+        context = {"address": address, "name": settings.OIDC_NAME}
+        return render(request, "account/log_out_at_provider.html", context)
+
+
+def _require_provider(request: HttpRequest, action: str = "single_sign_on") -> None:
     """Raise Http404 without a provider, and end the request of an address that has come too often."""
     if not settings.OIDC_ISSUER:
         raise Http404
     if not ratelimit.consume(
-        request, app="allauth.account", action="single_sign_on", limit_get=True
+        request, app="allauth.account", action=action, limit_get=True
     ):
         raise ImmediateHttpResponse(too_many_requests(request))
 
@@ -124,15 +149,11 @@ class ChangePassword(OwnPassword, views.PasswordChangeView):
     )
 
     def form_valid(self, form: Any) -> HttpResponseBase:
-        response: HttpResponseBase = super().form_valid(form)
-        # The session continues under a new key.
         request = self.request
-        address = rate_limits.client_address(request)
-        browser = request.headers.get("User-Agent", "")
+        before = request.session.session_key or ""
+        response: HttpResponseBase = super().form_valid(form)
         session_key = request.session.session_key or ""
-        actions.record_session(
-            request.user, session_key, address=address, browser=browser
-        )
+        actions.continue_session(before, under=session_key)
         actions.end_other_sessions(request.user, session_key)
         return response
 

@@ -61,6 +61,7 @@ LATE_MODULES = {
     "approvals.text.markdown": "when the first text in Markdown is shown, or a note mentions someone",
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
     "chats.providers.openai": "when the settings name this provider, whose SDK is optional",
+    "hitlsite.accounts.log_out": "when the provider ends a session",
     "hitlsite.accounts.single_sign_on": "when the first person logs in at an OpenID provider",
     "hitlsite.accounts.tokens": "with it",
     "hitlsite.accounts.transport": "with it",
