@@ -45,7 +45,6 @@ from approvals.actions.logins import (
     end_provider_sessions,
     record_failed_login,
     record_login,
-    record_provider_session,
     record_session,
     store_password,
 )
@@ -121,7 +120,6 @@ __all__ = [
     "record_failed_login",
     "record_heartbeat",
     "record_login",
-    "record_provider_session",
     "record_session",
     "record_tool_result",
     "release",

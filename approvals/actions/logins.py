@@ -57,31 +57,26 @@ def store_password(user: User, *, reset: bool, address: str) -> None:
 
 
 def record_session(
-    person: User, session_key: str, *, address: str, browser: str
+    person: User,
+    session_key: str,
+    *,
+    address: str,
+    browser: str,
+    at_provider: Mapping[str, str] | None = None,
 ) -> None:
-    """Store the owner of a session at log-in."""
+    """Store the owner of a session at log-in, and with which session at the OpenID provider it began."""
     shown = "".join(char for char in browser if char.isprintable())[:MAX_BROWSER]
-    PersonSession.objects.update_or_create(
+    session, _new = PersonSession.objects.update_or_create(
         session_key=session_key,
         defaults={"person": person, "address": address, "browser": shown},
     )
+    if at_provider is not None:
+        ProviderSession.objects.create(session=session, **at_provider)
 
 
 def continue_session(session_key: str, *, under: str) -> None:
     """Store that a session has a new key."""
     PersonSession.objects.filter(session_key=session_key).update(session_key=under)
-
-
-def record_provider_session(
-    session_key: str, *, issuer: str, subject: str, sid: str
-) -> None:
-    """Store with which session at the provider a recorded session began."""
-    ProviderSession.objects.create(
-        session=PersonSession.objects.get(session_key=session_key),
-        issuer=issuer,
-        subject=subject,
-        sid=sid,
-    )
 
 
 def end_provider_sessions(

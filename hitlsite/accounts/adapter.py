@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal import ratelimit
+from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
@@ -98,13 +98,16 @@ class Accounts(DefaultAccountAdapter):
         self, request: HttpRequest, user: User, **kwargs: Any
     ) -> HttpResponse:
         address = self.get_client_ip(request)
-        details = _note_provider(request, kwargs["signal_kwargs"])
+        login = (kwargs["signal_kwargs"] or {}).get("sociallogin")
+        ids = _note_provider(request, login) if login else None
+        details = {"provider": ids["issuer"]} if ids else {}
         actions.record_login(user, address=address, **details)
         logger.info("Log-in as %r from %s", user.get_username(), address)
         session_key = request.session.session_key or ""
         browser = request.headers.get("User-Agent", "")
-        actions.record_session(user, session_key, address=address, browser=browser)
-        _note_session_at_provider(request, kwargs["signal_kwargs"], session_key)
+        actions.record_session(
+            user, session_key, address=address, browser=browser, at_provider=ids
+        )
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
 
@@ -153,31 +156,12 @@ class Accounts(DefaultAccountAdapter):
         send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))
 
 
-def _note_provider(
-    request: HttpRequest, signal_kwargs: Mapping[str, Any] | None
-) -> dict[str, str]:
-    """Return what the record says of a log-in at a provider, and note in the session when the provider checked the person."""
-    login = (signal_kwargs or {}).get("sociallogin")
-    if login is None:
-        return {}
+def _note_provider(request: HttpRequest, login: SocialLogin) -> dict[str, str]:
+    """Note in the session when the provider checked the person, and where it ends its own session; return the latter's ids."""
     records = request.session[AUTHENTICATION_METHODS_SESSION_KEY]
     # allauth notes when the person came back, even if the provider asked them for nothing.
     records[-1]["at"] = login.account.extra_data["auth_time"]
-    request.session.modified = True
-    return {"provider": login.account.provider}
-
-
-def _note_session_at_provider(
-    request: HttpRequest, signal_kwargs: Mapping[str, Any] | None, session_key: str
-) -> None:
-    """Note with which session at the provider this one began, and where the provider ends that."""
-    login = (signal_kwargs or {}).get("sociallogin")
-    if login is None:
-        return
     request.session[LOG_OUT_KEY] = login.state["log_out"]
-    actions.record_provider_session(
-        session_key,
-        issuer=login.account.provider,
-        subject=login.account.uid,
-        sid=login.state["sid"],
-    )
+    account = login.account
+    sid = login.state["sid"]
+    return {"issuer": account.provider, "subject": account.uid, "sid": sid}

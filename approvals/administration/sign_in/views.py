@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -15,9 +15,9 @@ from approvals.administration.forms import form_page, refuse, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.sign_in import actions
 from approvals.administration.sign_in.forms import MappingForm
-from approvals.administration.sign_in.queries import mappings
 from approvals.exceptions import Refusal
 from approvals.http import SignedIn, require_safe_or_POST
+from approvals.models import GroupMapping
 
 
 @administrators_only
@@ -28,8 +28,8 @@ def sign_in(request: SignedIn) -> HttpResponse:
     if form.is_valid():
         fields = form.cleaned_data
         try:
-            waits = actions.add_mapping(
-                fields["value"], fields["group"], by=request.user
+            waits = actions.change_mapping(
+                fields["value"], fields["group"], add=True, by=request.user
             )
         except Refusal as refusal:
             refuse(form, refusal)
@@ -40,7 +40,7 @@ def sign_in(request: SignedIn) -> HttpResponse:
     context = {
         "form": form,
         "here": "sign-in",
-        "rows": mappings(),
+        "rows": GroupMapping.objects.select_related("group__role").order_by("value"),
         "waiting": pending_changes(request.user, kinds=[Kind.GROUP_MAPPING]),
         "issuer": settings.OIDC_ISSUER,
         "provider": settings.OIDC_NAME,
@@ -53,6 +53,9 @@ def sign_in(request: SignedIn) -> HttpResponse:
 @require_POST
 def remove(request: SignedIn, pk: int) -> HttpResponse:
     """Remove a group mapping."""
-    waits = actions.remove_mapping(pk, by=request.user)
+    mapping = get_object_or_404(GroupMapping, pk=pk)
+    waits = actions.change_mapping(
+        mapping.value, mapping.group_id, add=False, by=request.user
+    )
     say_saved(request, waits=waits is not None, saved=_("The mapping is removed."))
     return redirect("approvals:sign-in")

@@ -22,17 +22,11 @@ class Command(RefusingCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        ways = parser.add_mutually_exclusive_group()
-        ways.add_argument(
-            "--user", help=_("the user to name; replaces the present one")
-        )
-        ways.add_argument(
-            "--remove", action="store_true", help=_("name no account any more")
+        parser.add_argument(
+            "--user", help=_("the user to name, instead of the present one")
         )
 
-    def handle(
-        self, *args: Any, user: str | None, remove: bool, **options: Any
-    ) -> None:
+    def handle(self, *args: Any, user: str | None, **options: Any) -> None:
         if user is not None:
             person = User.objects.filter(username=user).first()
             if person is None:
@@ -41,7 +35,5 @@ class Command(RefusingCommand):
                 set_break_glass(person)
             except Conflict as refusal:
                 raise CommandError(str(refusal)) from None
-        elif remove:
-            set_break_glass(None)
         account = break_glass_account()
         self.stdout.write(_("none") if account is None else account.get_username())

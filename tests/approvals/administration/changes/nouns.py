@@ -12,7 +12,7 @@ from approvals.actions.policy import write_policy
 from approvals.administration.keys.actions import NewKey, change_tool_lists, create_key, make_key
 from approvals.administration.people.actions import allow_password_link, change_person
 from approvals.administration.scopes.actions import ScopeTerms, delete_scope, store_scope
-from approvals.administration.sign_in.actions import add_mapping, remove_mapping
+from approvals.administration.sign_in.actions import change_mapping
 from approvals.administration.tools.actions import store_strict_priorities, store_tool_settings
 from approvals.models import ApproverScope, GroupMapping, PolicyVersion, PrioritySettings, ToolSettings
 from approvals.models.keys import ApiKey
@@ -71,8 +71,8 @@ def _last_scope(by: User) -> Any:
     return delete_scope(ApproverScope.objects.get(name="Small").pk, by=by, via=Door.DASHBOARD)
 
 
-def _mapping_of(value: str) -> Make:
-    return lambda by: remove_mapping(GroupMapping.objects.get(value=value).pk, by=by)
+def _mapping(value: str, group: str, *, add: bool) -> Make:
+    return lambda by: change_mapping(value, Group.objects.get(name=group).pk, add=add, by=by)
 
 
 def _team(by: User) -> Any:
@@ -120,8 +120,8 @@ LOOSER: dict[str, Make] = {
     "policy": _policy({"name": "All", "match": {"priorities": ["critical"], "tools": ["wire"]}, "then": "allow"}, ASK),
     "key": _key,
     "key_lists": _lists("Read", "Bash"),
-    "group_mapping": lambda by: add_mapping("v-3", Group.objects.get(name="Auditor").pk, by=by),
-    "group_mapping ": _mapping_of("a-1"),
+    "group_mapping": _mapping("v-3", "Auditor", add=True),
+    "group_mapping ": _mapping("a-1", "Auditor", add=False),
 }
 STRICTER: dict[str, Make] = {
     "roles": _change("eve", roles=["auditor"]),
@@ -130,7 +130,7 @@ STRICTER: dict[str, Make] = {
     "scope": _scope(limit=50.0),
     "policy": _policy({"name": "None", "match": {"tools": ["rm"]}, "then": "deny"}, ASK),
     "key_lists": _lists("Read"),
-    "group_mapping": _mapping_of("v-1"),
+    "group_mapping": _mapping("v-1", "voters", add=False),
 }
 
 
