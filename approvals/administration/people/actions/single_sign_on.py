@@ -99,16 +99,15 @@ def follow_groups(person: User, values: Collection[str], *, provider: str) -> No
     powers = powers_of_givers([person.pk])
     person.groups.remove(*removed)
     person.groups.add(*added)
-    if not administrators().exists():
+    app, _dot, codename = ADMINISTER.partition(".")
+    administering = Group.objects.filter(
+        pk__in=removed,
+        permissions__content_type__app_label=app,
+        permissions__codename=codename,
+    )
+    if administering.exists() and not administrators().exists():
         logger.warning("%r stays the last administrator", person.get_username())
-        app, _dot, codename = ADMINISTER.partition(".")
-        person.groups.add(
-            *Group.objects.filter(
-                pk__in=removed,
-                permissions__content_type__app_label=app,
-                permissions__codename=codename,
-            )
-        )
+        person.groups.add(*administering)
     after = described(person)
     if before != after:
         standing_changed(powers)
