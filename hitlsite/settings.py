@@ -199,17 +199,15 @@ ACCOUNT_FORMS = {
     "user_token": "hitlsite.accounts.forms.UserTokenForm",
 }
 SOCIALACCOUNT_ADAPTER = "hitlsite.accounts.single_sign_on.SocialAccounts"
-#: Log-in at an OpenID provider; without an issuer, only with passwords.
+#: Log-in at an OpenID provider; without an issuer, only with passwords. OIDC_ONLY refuses passwords.
 OIDC_ISSUER = env.http_url("OIDC_ISSUER", "", example="https://login.example.org")
 OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID")
 OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET")
 OIDC_NAME = env.text("OIDC_NAME", "single sign-on")
-#: Passwords are refused, except that of the break-glass account.
 OIDC_ONLY = env.boolean("OIDC_ONLY", default=False)
 OIDC_LINK_BY_EMAIL = env.boolean("OIDC_LINK_BY_EMAIL", default=False)
 OIDC_VERIFIED_DOMAINS = env.comma_separated("OIDC_VERIFIED_DOMAINS")
-_roles = {"requester", "approver", "auditor"}
-OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", _roles)
+OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", env.ROLES)
 OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", "groups")
 OIDC_SCOPES = env.comma_separated("OIDC_SCOPES", ("openid", "profile", "email"))
 OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")

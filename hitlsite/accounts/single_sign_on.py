@@ -99,8 +99,8 @@ class _Client(OpenIDConnectOAuth2Adapter):
         self.state["groups"] = groups
         self.state["log_out"] = log_out_address(self.openid_config, id_token)
         self.state["sid"] = sid_of(confirmed)
-        told = clean(claims) | {"auth_time": moment(confirmed.get("auth_time"))}
-        return self.get_provider().sociallogin_from_response(request, told)
+        kept = clean(claims) | {"auth_time": moment(confirmed.get("auth_time"))}
+        return self.get_provider().sociallogin_from_response(request, kept)
 
 
 class _Provider(OpenIDConnectProvider):

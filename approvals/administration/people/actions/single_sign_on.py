@@ -86,12 +86,12 @@ def follow_groups(person: User, values: Collection[str], *, provider: str) -> No
     held = set(person.groups.values_list("pk", flat=True))
     kept = held & {each.group_id for each in matching}
     deciding = _deciding_as(person)
-    given = {
+    gained = {
         each.group_id
         for each in matching
         if deciding.isdisjoint({each.requested_by_id, each.confirmed_by_id})
     }
-    added = given - held
+    added = gained - held
     removed = held & {each.group_id for each in mappings} - kept
     if not added and not removed:
         return
