@@ -110,8 +110,9 @@ def clean(claims: Mapping[str, Any]) -> dict[str, Any]:
 def sid_of(claims: Mapping[str, Any]) -> str:
     """Return the provider's id of its session; "" if it states none."""
     sid = claims.get("sid")
-    usable = isinstance(sid, str) and len(sid) <= MAX_TEXT and sid.isprintable()
-    return sid if usable else ""
+    if isinstance(sid, str) and len(sid) <= MAX_TEXT and sid.isprintable():
+        return sid
+    return ""
 
 
 def moment(value: object) -> int:
