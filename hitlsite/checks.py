@@ -90,6 +90,12 @@ def _files() -> Iterator[checks.CheckMessage]:
 
 
 def _single_sign_on() -> Iterator[checks.CheckMessage]:
+    if settings.OIDC_ONLY and not settings.OIDC_ISSUER:
+        yield checks.Error(
+            _("OIDC_ONLY is set, but OIDC_ISSUER is not: no one could log in."),
+            hint=_("Set OIDC_ISSUER, or unset OIDC_ONLY."),
+            id="hitlsite.E004",
+        )
     if not settings.OIDC_ISSUER:
         return
     if not settings.OIDC_CLIENT_ID or not settings.OIDC_CLIENT_SECRET:

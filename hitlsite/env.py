@@ -19,6 +19,8 @@ from django.utils.translation import to_language, to_locale
 
 from hitlsite.server.pooled import PooledConnection
 
+#: Roles that new people may have at once.
+ROLES = frozenset({"requester", "approver", "auditor"})
 TRUE = frozenset({"1", "true", "yes", "on"})
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 FALSE = frozenset({"0", "false", "no", "off"})

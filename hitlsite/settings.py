@@ -194,21 +194,21 @@ LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
 #: The number of proxies in front that add the client's address to `X-Forwarded-For`.
 TRUSTED_PROXIES = env.whole_number("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
-#: Log-in at an OpenID provider; without an issuer, only with passwords.
+#: Log-in at an OpenID provider; without an issuer, only with passwords. OIDC_ONLY refuses passwords.
 OIDC_ISSUER = env.http_url("OIDC_ISSUER", "", example="https://login.example.org")
 OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID")
 OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET")
 OIDC_NAME = env.text("OIDC_NAME", "single sign-on")
+OIDC_ONLY = env.boolean("OIDC_ONLY", default=False)
 OIDC_LINK_BY_EMAIL = env.boolean("OIDC_LINK_BY_EMAIL", default=False)
 OIDC_VERIFIED_DOMAINS = env.comma_separated("OIDC_VERIFIED_DOMAINS")
-_roles = {"requester", "approver", "auditor"}
-OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", _roles)
+OIDC_DEFAULT_ROLE = env.choice("OIDC_DEFAULT_ROLE", env.ROLES)
+OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", "groups")
+OIDC_SCOPES = env.comma_separated("OIDC_SCOPES", ("openid", "profile", "email"))
 OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")
 #: Roles that need a second factor, and the day from which people without one can only set one up.
-SECOND_FACTOR_ROLES = env.choices("SECOND_FACTOR_ROLES", _roles | {"administrator"})
+SECOND_FACTOR_ROLES = env.choices("SECOND_FACTOR_ROLES", {*env.ROLES, "administrator"})
 SECOND_FACTOR_FROM = env.day("SECOND_FACTOR_FROM")
-#: Lifetime of the link in a mail, in seconds.
-PASSWORD_RESET_TIMEOUT = 3600
 #: The window of all limits below, and the wait that a refused client is given.
 LIMIT_SECONDS = 300
 #: Wrong passwords count per account and address (`key`) and per address. A log-in in progress counts until it succeeds.
@@ -219,6 +219,7 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
     "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
+    "log_out_by_provider": f"1000/{LIMIT_SECONDS}s/ip",
 }
 #: The challenge and the answer count.
 MFA_RATE_LIMITS = {"webauthn_login": f"200/{LIMIT_SECONDS}s/ip"}

@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 from approvals.access.rights import ADMINISTER, holds
 from approvals.access.standing import Standing
+from approvals.models import BreakGlassAccount
 
 
 def needs_second(by: Standing) -> bool:
@@ -18,6 +19,21 @@ def needs_second(by: Standing) -> bool:
     return not (
         by.is_superuser or settings.HITL_ONE_ADMINISTRATOR
     ) and _others_administer(by)
+
+
+def break_glass_account() -> User | None:
+    """Return the account that keeps its password while only single sign-on is allowed."""
+    account = BreakGlassAccount.objects.select_related("person").first()
+    return None if account is None else account.person
+
+
+def can_break_glass(person: User) -> bool:
+    """Return whether a person could log in with a password and administer."""
+    return (
+        person.is_active
+        and person.has_usable_password()
+        and administrators().filter(pk=person.pk).exists()
+    )
 
 
 def administrators() -> QuerySet[User]:

@@ -40,8 +40,10 @@ from approvals.actions.expiring import expire, expire_free
 from approvals.actions.factors import begin_try, finish_try, record_factor
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import (
+    continue_session,
     end_all_sessions,
     end_other_sessions,
+    end_provider_sessions,
     record_failed_login,
     record_login,
     record_session,
@@ -89,12 +91,14 @@ __all__ = [
     "close_workflow",
     "comment",
     "complete_resume",
+    "continue_session",
     "create_signing_secret",
     "decide",
     "due_attachments",
     "end_all_sessions",
     "end_old_signing_secrets",
     "end_other_sessions",
+    "end_provider_sessions",
     "end_workflow",
     "erase_attachments",
     "expire",

@@ -203,8 +203,13 @@ def lock_standing(by: Actor) -> Standing:
     With separate locks, two changes could each pass their checks and together give a forbidden right: joining a team while
     creating a scope for it. The actor's standing is read again. Raise NotAuthenticated or ScopeMissing.
     """
-    lock_name(_STANDING)
+    lock_rights()
     return read_again(by)
+
+
+def lock_rights() -> None:
+    """Take the lock of `lock_standing`, for a change that no one makes by hand."""
+    lock_name(_STANDING)
 
 
 def lock_workflow(*, scope: str, key: str) -> Workflow | None:

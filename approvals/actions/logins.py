@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -12,11 +13,12 @@ from django.db import transaction
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from approvals.access.administrators import break_glass_account
 from approvals.access.sessions import STORED_EVERY
 from approvals.db.many import any_of
 from approvals.db.transactions import after_commit, async_commit
 from approvals.live import doorbell
-from approvals.models import Invitation
+from approvals.models import Invitation, ProviderSession, UsedLogOutToken
 from approvals.models.people import PersonSession
 from approvals.record import audit
 from approvals.states import Door
@@ -28,13 +30,13 @@ MOST_ENDED = 100
 
 
 def record_login(user: User, *, address: str, **details: str) -> None:
-    audit.record(
-        "login.succeeded",
-        SUBJECT,
-        data={"address": address, **details},
-        actor=user,
-        via=Door.DASHBOARD,
-    )
+    """Record a log-in, and that of the break-glass account also as an event of its own."""
+    data = {"address": address, **details}
+    events = ["login.succeeded"]
+    if user == break_glass_account():
+        events.append("login.break_glass")
+    for event in events:
+        audit.record(event, SUBJECT, data=data, actor=user, via=Door.DASHBOARD)
 
 
 def record_failed_login(name: str, *, address: str, **details: str) -> str:
@@ -60,14 +62,53 @@ def store_password(user: User, *, reset: bool, address: str) -> None:
 
 
 def record_session(
-    person: User, session_key: str, *, address: str, browser: str
+    person: User,
+    session_key: str,
+    *,
+    address: str,
+    browser: str,
+    at_provider: Mapping[str, str] | None = None,
 ) -> None:
-    """Store the owner of a session at log-in."""
+    """Store the owner of a session at log-in, and with which session at the OpenID provider it began."""
     shown = "".join(char for char in browser if char.isprintable())[:MAX_BROWSER]
-    PersonSession.objects.update_or_create(
+    session, _new = PersonSession.objects.update_or_create(
         session_key=session_key,
         defaults={"person": person, "address": address, "browser": shown},
     )
+    if at_provider is not None:
+        ProviderSession.objects.create(session=session, **at_provider)
+
+
+def continue_session(session_key: str, *, under: str) -> None:
+    """Store that a session has a new key."""
+    PersonSession.objects.filter(session_key=session_key).update(session_key=under)
+
+
+def end_provider_sessions(
+    token: str, *, issuer: str, subject: str, sid: str, lasts: timedelta
+) -> int | None:
+    """End the sessions that a log-out token names, and return their number; None if the token was used before.
+
+    `token` identifies it while it `lasts`. With a subject and a session id, sessions of that subject without an id end too.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        UsedLogOutToken.objects.filter(expires_at__lt=now).delete()
+        _token, new = UsedLogOutToken.objects.get_or_create(
+            digest=hashlib.sha256(f"{issuer} {token}".encode()).hexdigest(),
+            defaults={"expires_at": now + lasts},
+        )
+        if not new:
+            return None
+        named = ProviderSession.objects.filter(issuer=issuer)
+        if subject:
+            named = named.filter(subject=subject)
+        if sid:
+            named = named.filter(sid__in={sid, ""} if subject else {sid})
+        keys: dict[User, list[str]] = {}
+        for each in named.select_related("session__person"):
+            keys.setdefault(each.session.person, []).append(each.session.session_key)
+        return sum(_end(person, each) for person, each in keys.items())
 
 
 def store_activity(used: Mapping[str, datetime]) -> None:

@@ -15,6 +15,7 @@ from approvals.administration.preferences import attention, profile
 from approvals.administration.preferences import views as preferences
 from approvals.administration.rules import views as policy
 from approvals.administration.scopes import views as scopes
+from approvals.administration.sign_in import views as sign_in
 from approvals.administration.tools import views as tools
 from approvals.administration.webhooks import views as webhooks
 
@@ -69,6 +70,8 @@ urlpatterns = [
     path("scopes/", scopes.scopes, name="scopes"),
     path("scopes/<int:pk>/", scopes.scope, name="scope"),
     path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),
+    path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-in/<int:pk>/remove/", sign_in.remove, name="remove-mapping"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<path:name>/", tools.tool, name="tool"),
     path("first-run/", first_run.checklist, name="first-run"),

@@ -9,7 +9,16 @@ from approvals.models.comments import RequestComment
 from approvals.models.decisions import Decision
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
-from approvals.models.people import Invitation, PendingChange, PersonSession, Role
+from approvals.models.people import (
+    BreakGlassAccount,
+    GroupMapping,
+    Invitation,
+    PendingChange,
+    PersonSession,
+    ProviderSession,
+    Role,
+    UsedLogOutToken,
+)
 from approvals.models.policy.absence import Absence, FollowUp, TeamSettings
 from approvals.models.policy.grants import AskAlways, Grant
 from approvals.models.policy.rules import PolicyVersion, SavedDraft
@@ -42,11 +51,13 @@ __all__ = [
     "ApproverScope",
     "AskAlways",
     "AuditEntry",
+    "BreakGlassAccount",
     "Decision",
     "EventStream",
     "Flood",
     "FollowUp",
     "Grant",
+    "GroupMapping",
     "Invitation",
     "LastNotice",
     "NotificationRule",
@@ -56,6 +67,7 @@ __all__ = [
     "PolicyVersion",
     "Preferences",
     "PrioritySettings",
+    "ProviderSession",
     "PushSubscription",
     "RequestAttachment",
     "RequestComment",
@@ -71,6 +83,7 @@ __all__ = [
     "Snooze",
     "TeamSettings",
     "ToolSettings",
+    "UsedLogOutToken",
     "Vote",
     "VoteRecount",
     "Worker",

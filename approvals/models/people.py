@@ -117,6 +117,7 @@ class PendingChange(models.Model):
         PRIORITIES = "priorities", _("Priorities")
         SCOPE = "scope", _("Approver scope")
         POLICY = "policy", _("Policy")
+        GROUP_MAPPING = "group_mapping", _("Group mapping")
 
     #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)
@@ -155,6 +156,42 @@ class PendingChange(models.Model):
         return self.requested_at <= timezone.now() - self.VALID_FOR
 
 
+class GroupMapping(models.Model):
+    """A value of the provider's group claim, and the role or team that its people have from each log-in on."""
+
+    value = models.CharField(max_length=254)
+    #: The group of a role, or a team.
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="+")
+    #: The administrators who requested and confirmed it. It gives nothing to them.
+    requested_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    confirmed_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["value", "group"], name="one_mapping_of_value_and_group"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value}: {self.group}"
+
+
+class BreakGlassAccount(models.Model):
+    """The one account that logs in with a password while only single sign-on is allowed."""
+
+    person = models.OneToOneField(
+        User, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+
+    def __str__(self) -> str:
+        return str(self.person)
+
+
 class PersonSession(models.Model):
     """The owner of a session: Django's own row does not have it in a column."""
 
@@ -176,3 +213,28 @@ class PersonSession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person}: {self.started_at}"
+
+
+class ProviderSession(models.Model):
+    """The session at the OpenID provider with which one of ours began, so that the provider can end it."""
+
+    session = models.OneToOneField(
+        PersonSession, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255)
+    #: The provider's id of its session; empty if it states none.
+    sid = models.CharField(max_length=255, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.sid}"
+
+
+class UsedLogOutToken(models.Model):
+    """A log-out token of the provider that was used, until it is too old to be used again."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.digest

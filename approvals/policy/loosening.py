@@ -238,6 +238,14 @@ def teams_loosen(
     return bool(joined & named) or (read and bool(joined | left))
 
 
+def mapping_loosens(*, added: bool, others: bool) -> bool:
+    """Return whether a change of a group mapping may let people do more.
+
+    `others` says whether other mappings give the same: if none does, it is no longer taken from anyone at their log-in.
+    """
+    return added or not others
+
+
 def _rank(order: Sequence[str], value: str | None) -> int:
     return order.index(value or "")
 

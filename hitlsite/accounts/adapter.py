@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
@@ -12,7 +11,9 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal import ratelimit
+from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
@@ -27,9 +28,13 @@ from approvals import actions
 from approvals.access import rate_limits
 from approvals.http import problem
 from approvals.outbound.mailing import AUTOMATIC, send_later
+from hitlsite.accounts.passwords import takes_password
 from hitlsite.views import too_many_requests
 
 logger = logging.getLogger(__name__)
+
+#: The member of a session with the address at which the provider ends its own. It contains the ID token.
+LOG_OUT_KEY = "log_out_at_provider"
 
 
 class Accounts(DefaultAccountAdapter):
@@ -74,6 +79,16 @@ class Accounts(DefaultAccountAdapter):
             )
             raise ImmediateHttpResponse(too_many_requests(request)) from None
 
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
+        if takes_password(credentials["username"]):
+            user: User | None = super().authenticate(request, **credentials)
+            return user
+        self.pre_authenticate(request, **credentials)
+        # As long as a check takes, so that the time does not tell which account has a password.
+        make_password(credentials["password"])
+        self.authentication_failed(request, **credentials)
+        return None
+
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         address = self.get_client_ip(request)
         name = actions.record_failed_login(credentials["username"], address=address)
@@ -87,13 +102,17 @@ class Accounts(DefaultAccountAdapter):
         self, request: HttpRequest, user: User, **kwargs: Any
     ) -> HttpResponse:
         address = self.get_client_ip(request)
-        details = _note_provider(request, kwargs["signal_kwargs"])
+        login = (kwargs["signal_kwargs"] or {}).get("sociallogin")
+        ids = _note_provider(request, login) if login else None
+        details = {"provider": ids["issuer"]} if ids else {}
         details |= _factor_of(request)
         actions.record_login(user, address=address, **details)
         logger.info("Log-in as %r from %s", user.get_username(), address)
         session_key = request.session.session_key or ""
         browser = request.headers.get("User-Agent", "")
-        actions.record_session(user, session_key, address=address, browser=browser)
+        actions.record_session(
+            user, session_key, address=address, browser=browser, at_provider=ids
+        )
         limit_session(request)
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
@@ -162,17 +181,13 @@ def _factor_of(request: HttpRequest) -> dict[str, str]:
     return {"by": "passkey"} if last.get("passwordless") else {"factor": last["type"]}
 
 
-def _note_provider(
-    request: HttpRequest, signal_kwargs: Mapping[str, Any] | None
-) -> dict[str, str]:
-    """Return what the record says of a log-in at a provider, and note in the session when the provider checked the person."""
-    login = (signal_kwargs or {}).get("sociallogin")
-    if login is None:
-        return {}
-    records = request.session[AUTHENTICATION_METHODS_SESSION_KEY]
+def _note_provider(request: HttpRequest, login: SocialLogin) -> dict[str, str]:
+    """Note in the session when the provider checked the person, and where it ends its own session; return the latter's ids."""
     # allauth notes when the person came back, even if the provider asked them for nothing.
-    for record in records:
+    for record in request.session[AUTHENTICATION_METHODS_SESSION_KEY]:
         if record["method"] == "socialaccount":
             record["at"] = login.account.extra_data["auth_time"]
-    request.session.modified = True
-    return {"provider": login.account.provider}
+    request.session[LOG_OUT_KEY] = login.state["log_out"]
+    account = login.account
+    sid = login.state["sid"]
+    return {"issuer": account.provider, "subject": account.uid, "sid": sid}

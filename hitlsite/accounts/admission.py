@@ -18,8 +18,10 @@ from django.utils.translation import gettext as _
 
 from approvals.access.rate_limits import client_address
 from approvals.access.usernames import clean_display_name, validate_new_username
+from approvals.actions.locking import lock_rights
 from approvals.administration.people import actions
 from approvals.administration.preferences.actions import store_display_name
+from approvals.models import BreakGlassAccount, GroupMapping
 
 logger = logging.getLogger(__name__)
 
@@ -46,16 +48,32 @@ def admit(request: HttpRequest, login: SocialLogin) -> None:
                 "not possible with it. Ask an administrator to set a password for your account."
             ),
         )
+    mapped = set(GroupMapping.objects.values_list("value", flat=True))
+    groups = login.state["groups"]
+    if mapped and groups is None:
+        raise NotAdmitted(
+            "no_groups",
+            _(
+                "%(name)s does not list your groups, perhaps because there are too many, so Pausepoint cannot tell your "
+                "roles. Ask an administrator to look at the guide on single sign-on."
+            ),
+        )
     emails = [each.email for each in login.email_addresses if each.verified]
     email = emails[0] if emails else ""
     try:
         with transaction.atomic():
+            if mapped:
+                lock_rights()
             if login.account.pk is None:
-                login.connect(request, _person_of(request, claims, email))
+                is_member = not mapped.isdisjoint(groups or ())
+                known = _person_of(request, claims, email, is_member=is_member)
+                login.connect(request, known)
             person = login.account.user
             _require_active(person)
             if email:
                 actions.follow_address(person, email, provider=settings.OIDC_ISSUER)
+            if mapped:
+                actions.follow_groups(person, groups, provider=settings.OIDC_ISSUER)
     except IntegrityError:
         message = _("You logged in twice at the same time. Log in again.")
         raise NotAdmitted("again", message) from None
@@ -77,15 +95,17 @@ def _is_fresh(claims: Mapping[str, Any]) -> bool:
     return since >= time.time() - settings.HITL_FRESH_SIGN_IN
 
 
-def _person_of(request: HttpRequest, claims: Mapping[str, Any], email: str) -> User:
-    """Return the person for an identity that logs in for the first time."""
+def _person_of(
+    request: HttpRequest, claims: Mapping[str, Any], email: str, *, is_member: bool
+) -> User:
+    """Return the person for an identity that logs in for the first time. `is_member`: they are in a mapped group."""
     person = _person_with_address(email) if email else None
     if person is not None:
         actions.link_to_provider(
             person, provider=settings.OIDC_ISSUER, address=client_address(request)
         )
         return person
-    if settings.OIDC_DEFAULT_ROLE:
+    if settings.OIDC_DEFAULT_ROLE or is_member:
         return _new_person(claims, email)
     raise _unknown(email)
 
@@ -93,13 +113,15 @@ def _person_of(request: HttpRequest, claims: Mapping[str, Any], email: str) -> U
 def _person_with_address(email: str) -> User | None:
     """Return the one invited person with this address; with OIDC_LINK_BY_EMAIL, also any other account.
 
-    Superusers and staff are never linked: an address at the provider must not open the accounts that may do everything.
+    Superusers, staff and the break-glass account are never linked: an address at the provider must not open the accounts that
+    may do everything.
     """
     linked = SocialAccount.objects.filter(provider=settings.OIDC_ISSUER)
     people = User.objects.filter(
         email__iexact=email, is_staff=False, is_superuser=False
     )
     people = people.exclude(pk__in=linked.values("user"))
+    people = people.exclude(pk__in=BreakGlassAccount.objects.values("person"))
     if not settings.OIDC_LINK_BY_EMAIL:
         people = people.filter(invitation__expires_at__gt=timezone.now())
     # A database may treat more letters as equal than a mail server does.
@@ -113,7 +135,7 @@ def _new_person(claims: Mapping[str, Any], email: str) -> User:
             return actions.add_from_provider(
                 username=username,
                 email=email,
-                role=settings.OIDC_DEFAULT_ROLE,
+                roles=[role for role in (settings.OIDC_DEFAULT_ROLE,) if role],
                 provider=settings.OIDC_ISSUER,
             )
     raise NotAdmitted(

@@ -52,6 +52,7 @@ from hitlsite.accounts.factor_forms import (
     record_failure,
     step_of,
 )
+from hitlsite.accounts.passwords import has_password, refuse_password, takes_password
 from hitlsite.views import too_many_requests
 
 Type = Authenticator.Type
@@ -119,6 +120,8 @@ class LogInWithPasskey(passkeys.LoginWebAuthnView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         factor = form.cleaned_data["credential"]
+        if not takes_password(factor.user.get_username()):
+            return refuse_password(self.request)
         login = Login(
             user=factor.user, redirect_url=get_next_redirect_url(self.request)
         )
@@ -143,7 +146,7 @@ class Fresh:
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
-        return context | {"here": "sign-in"}
+        return context | {"here": "own-sign-in"}
 
 
 def _may_change_factors(request: SignedIn) -> bool:
@@ -152,7 +155,7 @@ def _may_change_factors(request: SignedIn) -> bool:
     """
     person = request.user
     at = signed_in_at(request.session)
-    if not is_fresh(at) and not person.has_usable_password():
+    if not is_fresh(at) and not has_password(person):
         at = None if has_factor(person.pk) else person.last_login
     return is_fresh(at)
 
@@ -174,7 +177,7 @@ class SignIn(base.IndexView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | {"here": "sign-in"}
+        return context | {"here": "own-sign-in"}
 
 
 class AddApp(Fresh, totp.ActivateTOTPView):

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 
 from approvals.administration.people.invitations import is_invited
 from hitlsite.accounts.adapter import limit_session
+from hitlsite.accounts.passwords import takes_password
 
 
 class LoginForm(forms.LoginForm):
@@ -59,6 +60,8 @@ class ResetPasswordForm(forms.ResetPasswordForm):
         self.users = [
             user
             for user in users
-            if user.email.lower() == email and user.has_usable_password()
+            if user.email.lower() == email
+            and user.has_usable_password()
+            and takes_password(user.get_username())
         ]
         return email

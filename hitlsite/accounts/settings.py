@@ -1,4 +1,4 @@
-"""Settings of allauth that no variable of the environment changes."""
+"""Settings of log-in that no variable of the environment changes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = (
     "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
 )
+#: Lifetime of the link in a mail, in seconds.
+PASSWORD_RESET_TIMEOUT = 3600
 MFA_ADAPTER = "hitlsite.accounts.factor_forms.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 #: Our own check of a fresh log-in guards the pages: allauth's keeps a form and runs it later.

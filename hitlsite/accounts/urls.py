@@ -5,7 +5,6 @@ from __future__ import annotations
 from allauth.account import views as allauth
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import LogoutView
 from django.urls import path
 from django.views.generic import RedirectView
 
@@ -58,7 +57,8 @@ urlpatterns = [
         factor_page("new_recovery_codes"),
         name="mfa_generate_recovery_codes",
     ),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("login/sso/log-out/", views.log_out_by_provider, name="log_out_by_provider"),
+    path("logout/", views.LogOut.as_view(), name="logout"),
     # Also without a mail server: administrators create such links for people they add.
     path(
         "password/reset/<str:uidb36>/<str:key>/",

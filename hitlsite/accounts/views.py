@@ -13,20 +13,23 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import redirect_to_login
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LogoutView, redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions
-from approvals.access import rate_limits
 from approvals.access.factors import has_factor
 from approvals.http import SignedIn, View, problem
+from hitlsite.accounts.adapter import LOG_OUT_KEY
+from hitlsite.accounts.passwords import has_password, refuse_password
 from hitlsite.views import too_many_requests
 
 
@@ -37,6 +40,7 @@ class LogIn(views.LoginView):
         context: dict[str, Any] = super().get_context_data(**kwargs)
         if settings.OIDC_ISSUER:
             context["single_sign_on"] = settings.OIDC_NAME
+            context["only_single_sign_on"] = settings.OIDC_ONLY
         return context
 
 
@@ -60,12 +64,36 @@ def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
     return flow.finish(request)
 
 
-def _require_provider(request: HttpRequest) -> None:
+@login_not_required
+@csrf_exempt
+@require_POST
+def log_out_by_provider(request: HttpRequest) -> HttpResponse:
+    """End sessions at the request of the provider, which signs it."""
+    _require_provider(request, "log_out_by_provider")
+    from hitlsite.accounts import log_out  # noqa: PLC0415 - loaded late
+
+    return log_out.end_at_request_of_provider(request)
+
+
+class LogOut(LogoutView):
+    """Log out here, and then at the provider where the person logged in."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        address = request.session.get(LOG_OUT_KEY, "")
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        if not address:
+            return response
+        # Not a redirect: with `form-action 'self'`, browsers stop a form that leads to another site.
+        context = {"address": address, "name": settings.OIDC_NAME}
+        return render(request, "account/log_out_at_provider.html", context)
+
+
+def _require_provider(request: HttpRequest, action: str = "single_sign_on") -> None:
     """Raise Http404 without a provider, and end the request of an address that has come too often."""
     if not settings.OIDC_ISSUER:
         raise Http404
     if not ratelimit.consume(
-        request, app="allauth.account", action="single_sign_on", limit_get=True
+        request, app="allauth.account", action=action, limit_get=True
     ):
         raise ImmediateHttpResponse(too_many_requests(request))
 
@@ -91,7 +119,9 @@ class OwnPassword:
     def dispatch(
         self, request: SignedIn, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        if not request.user.has_usable_password():
+        if not has_password(request.user):
+            if settings.OIDC_ONLY:
+                return refuse_password(request)
             message = str(self.no_password)
             return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # of the other base
@@ -108,7 +138,7 @@ class LogInAgain(OwnPassword, views.ReauthenticateView):
     ) -> HttpResponseBase:
         if has_factor(request.user.pk):
             return factor_page("prove")(request)
-        if settings.OIDC_ISSUER and not request.user.has_usable_password():
+        if settings.OIDC_ISSUER and not has_password(request.user):
             query = {"again": "1", "next": request.GET.get("next", "")}
             return redirect(f"{reverse('single_sign_on')}?{urlencode(query)}")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
@@ -123,15 +153,11 @@ class ChangePassword(OwnPassword, views.PasswordChangeView):
     )
 
     def form_valid(self, form: Any) -> HttpResponseBase:
-        response: HttpResponseBase = super().form_valid(form)
-        # The session continues under a new key.
         request = self.request
-        address = rate_limits.client_address(request)
-        browser = request.headers.get("User-Agent", "")
+        before = request.session.session_key or ""
+        response: HttpResponseBase = super().form_valid(form)
         session_key = request.session.session_key or ""
-        actions.record_session(
-            request.user, session_key, address=address, browser=browser
-        )
+        actions.continue_session(before, under=session_key)
         actions.end_other_sessions(request.user, session_key)
         return response
 
@@ -140,6 +166,19 @@ class SetPasswordFromMail(views.PasswordResetFromKeyView):
     """Set a password with the link from a mail, then show the log-in page."""
 
     success_url = reverse_lazy("account_login")
+
+    def get(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response: HttpResponseBase = super().get(*args, **kwargs)
+        return self._refusal() or response
+
+    def post(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return self._refusal() or super().post(*args, **kwargs)
+
+    def _refusal(self) -> HttpResponse | None:
+        user = self.reset_user
+        if user is None or takes_password(user.get_username()):
+            return None
+        return _no_passwords(self.request)
 
     @property
     def invited(self) -> bool:

@@ -25,6 +25,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from approvals.access import permissions
+from approvals.access.administrators import break_glass_account, can_break_glass
 from approvals.access.factors import lacking
 from approvals.administration.guards import administrators_only
 from approvals.background import sweep
@@ -33,6 +34,7 @@ from approvals.models import AuditEntry, processes
 from approvals.models.people import RoleName
 from approvals.outbound import outbox, push
 from approvals.states import Channel
+from approvals.text.text import visible
 from hitlsite import __version__
 from hitlsite.health import readiness
 from hitlsite.storage import unwritable_folder
@@ -302,6 +304,20 @@ def _single_sign_on() -> Iterator[SystemPart]:
         yield SystemPart(part, WARN, summary, advice)
     else:
         yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
+    if settings.OIDC_ONLY:
+        yield _break_glass()
+
+
+def _break_glass() -> SystemPart:
+    part = _("Break-glass account")
+    account = break_glass_account()
+    if account is not None and can_break_glass(account):
+        return SystemPart(part, OK, visible(account.get_username()))
+    advice = _(
+        "No one can log in while the provider is down. Name an active administrator who has a password: "
+        "manage.py breakglass --user NAME"
+    )
+    return SystemPart(part, WARN, _("None that could log in"), advice)
 
 
 def _second_factors() -> Iterator[SystemPart]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from approvals.administration.changes import keys, people, terms
+from approvals.administration.changes import keys, people, sign_in, terms
 from approvals.administration.changes.noun import Noun
 from approvals.models import PendingChange
 
@@ -24,4 +24,5 @@ NOUNS: Mapping[str, Noun] = {
     Kind.PRIORITIES: terms.Priorities(),
     Kind.SCOPE: terms.Scope(),
     Kind.POLICY: terms.Policy(),
+    Kind.GROUP_MAPPING: sign_in.GroupMappings(),
 }

@@ -75,6 +75,7 @@ EVENT_LABELS = {
     "retention.pruned": gettext_lazy("Old data removed"),
     "login.succeeded": gettext_lazy("Logged in"),
     "login.failed": gettext_lazy("Log-in failed"),
+    "login.break_glass": gettext_lazy("Break-glass account logged in"),
     "password.changed": gettext_lazy("Password changed"),
     "password.reset": gettext_lazy("Password reset with a link"),
     "factor.added": gettext_lazy("Second factor added"),
@@ -86,6 +87,7 @@ EVENT_LABELS = {
     "change.waiting": gettext_lazy("Change requested, confirmed or cancelled"),
     "change.alone": gettext_lazy("Loosened by one administrator alone"),
     "team.changed": gettext_lazy("Team changed"),
+    "sign_in.changed": gettext_lazy("Sign-in changed"),
     "absence.set": gettext_lazy("Absence set"),
     "absence.ended": gettext_lazy("Absence ended or cancelled"),
     "duty.set": gettext_lazy("On duty set"),
@@ -136,6 +138,7 @@ TONES = {
     "turn.failed": ("triangle-alert", "bad"),
     "turn.refused": ("ban", "warn"),
     "login.failed": ("shield-alert", "warn"),
+    "login.break_glass": ("shield-alert", "bad"),
 }
 AREAS = {
     "request": ("inbox", "plain"),

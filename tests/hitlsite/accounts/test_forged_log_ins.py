@@ -21,7 +21,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from approvals.models import AuditEntry
-from hitlsite.accounts import single_sign_on
+from hitlsite.accounts import transport
 from tests.support.markup import parse
 from tests.support.openid_provider import CLIENT, Provider, begin, came_back, log_in, new_key, use
 
@@ -298,7 +298,7 @@ def test_a_provider_that_is_away_gets_a_page_and_people_can_go_on(client, provid
 
 
 def test_a_provider_that_does_not_answer_gets_a_page_after_the_time_limit(client, settings, monkeypatch):
-    monkeypatch.setattr(single_sign_on, "SECONDS", 0.2)
+    monkeypatch.setattr(transport, "SECONDS", 0.2)
     ended = threading.Event()
 
     class Silent(BaseHTTPRequestHandler):
@@ -317,4 +317,4 @@ def test_a_provider_that_does_not_answer_gets_a_page_after_the_time_limit(client
 
 
 def test_all_calls_of_one_request_share_less_than_five_seconds():
-    assert single_sign_on.SECONDS < 5
+    assert transport.SECONDS < 5

@@ -20,6 +20,7 @@ COMMANDS = [
     ["worker"],
     ["createkey", "--user", "alice", "--name", "billing"],
     ["webhooksecret", "--key", "pp_0123"],
+    ["breakglass"],
     ["prune"],
     ["seed_demo"],
     ["audit", "check"],

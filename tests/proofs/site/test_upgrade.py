@@ -33,10 +33,12 @@ EMPTY = {
     "approvals.LastNotice",
     "approvals.PendingChange",
     "approvals.PersonSession",
+    "approvals.ProviderSession",
     "approvals.PushSubscription",
     "approvals.RequestAttachment",
     "approvals.ResumeState",
     "approvals.Resumption",
+    "approvals.UsedLogOutToken",
     "approvals.Worker",
     "chats.Attachment",
 }

@@ -19,6 +19,7 @@ from approvals.administration.people.actions.roles import create_roles, give_rol
 from approvals.administration.people.actions.single_sign_on import (
     add_from_provider,
     follow_address,
+    follow_groups,
     link_to_provider,
 )
 from approvals.administration.people.actions.teams import (
@@ -36,6 +37,7 @@ __all__ = [
     "change_team",
     "create_roles",
     "follow_address",
+    "follow_groups",
     "give_roles",
     "invite_person",
     "link_to_provider",

@@ -103,7 +103,7 @@ def change_person(
         standing = lock_people(by)
         person = changeable_person(person_id, standing)
         powers = powers_of_givers([person.pk])
-        before = _described(person)
+        before = described(person)
         held = set(roles_of(person))
         had = set(rights_of(person))
         wanted: Set[str] = had if rights is None else set(rights)
@@ -126,7 +126,7 @@ def change_person(
         if more_teams is not None:
             change.waiting[Kind.TEAMS] = more_teams
         require_an_administrator()
-        after = _described(person)
+        after = described(person)
         if before != after:
             standing_changed(powers)
             record_person(
@@ -319,7 +319,7 @@ def remove_factors(person: User, *, by: User) -> None:
     tell_person(person, AccountMailReason.FACTORS_RESET, by=by)
 
 
-def _described(person: User) -> dict[str, object]:
+def described(person: User) -> dict[str, object]:
     names = teams().filter(user=person).order_by("name").values_list("name", flat=True)
     return {
         "email": person.email,

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import transaction
+from django.db.models.functions import Now
 
+from approvals.access.administrators import break_glass_account
+from approvals.access.permissions import administrators
+from approvals.access.rights import ADMINISTER
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import AccountMailReason, tell_old_address
-from approvals.administration.people.actions.people import write_email
+from approvals.administration.changeable import is_beyond_administrators
+from approvals.administration.people.actions.people import described, write_email
 from approvals.administration.people.actions.roles import give_roles
-from approvals.models import Invitation
+from approvals.models import GroupMapping, Invitation
+from approvals.models.policy.absence import current_absences
+from approvals.queries.policy.grants.givers import powers_of_givers
 from approvals.record import audit
 from approvals.states import Door
+
+logger = logging.getLogger(__name__)
 
 
 def link_to_provider(person: User, *, provider: str, address: str) -> None:
@@ -34,14 +44,16 @@ def link_to_provider(person: User, *, provider: str, address: str) -> None:
             _record("person.changed", person, {"change": "linked", **data})
 
 
-def add_from_provider(*, username: str, email: str, role: str, provider: str) -> User:
+def add_from_provider(
+    *, username: str, email: str, roles: Collection[str], provider: str
+) -> User:
     """Create a person without a password who logs in at the provider."""
     with transaction.atomic():
         person = User(username=username, email=email)
         person.set_unusable_password()
         person.save()
-        give_roles(person, [role])
-        data = {"email": email, "roles": [role], "provider": provider}
+        give_roles(person, roles)
+        data = {"email": email, "roles": list(roles), "provider": provider}
         _record("person.created", person, data)
         standing_changed({})
     return person
@@ -59,6 +71,55 @@ def follow_address(person: User, email: str, *, provider: str) -> None:
         tell_old_address(
             person, AccountMailReason.PROVIDER_EMAIL, old=before, new=email
         )
+
+
+def follow_groups(person: User, values: Collection[str], *, provider: str) -> None:
+    """Give and take the mapped roles and teams by the values of the group claim, on record.
+
+    The caller holds the lock of `lock_rights`. Superusers, staff and the break-glass account stay as they are, and so does the
+    last administrator. A mapping gives nothing to the administrators who made it, nor to people for whom they decide.
+    """
+    if is_beyond_administrators(person) or person == break_glass_account():
+        return
+    mappings = list(GroupMapping.objects.all())
+    matching = [each for each in mappings if each.value in values]
+    held = set(person.groups.values_list("pk", flat=True))
+    kept = held & {each.group_id for each in matching}
+    deciding = _deciding_as(person)
+    gained = {
+        each.group_id
+        for each in matching
+        if deciding.isdisjoint({each.requested_by_id, each.confirmed_by_id})
+    }
+    added = gained - held
+    removed = held & {each.group_id for each in mappings} - kept
+    if not added and not removed:
+        return
+    before = described(person)
+    powers = powers_of_givers([person.pk])
+    person.groups.remove(*removed)
+    person.groups.add(*added)
+    app, _dot, codename = ADMINISTER.partition(".")
+    administering = Group.objects.filter(
+        pk__in=removed,
+        permissions__content_type__app_label=app,
+        permissions__codename=codename,
+    )
+    if administering.exists() and not administrators().exists():
+        logger.warning("%r stays the last administrator", person.get_username())
+        person.groups.add(*administering)
+    after = described(person)
+    if before != after:
+        standing_changed(powers)
+        groups = sorted({each.value for each in matching})
+        data = {"before": before, "after": after, "provider": provider}
+        _record("person.changed", person, {**data, "groups": groups})
+
+
+def _deciding_as(person: User) -> set[int]:
+    """Return the ids of the person and of everyone who decides for them at present, or would if they could decide."""
+    absences = current_absences(Now()).filter(person=person).exclude(delegate=None)
+    return {person.pk, *absences.values_list("delegate_id", flat=True)}
 
 
 def _record(event: str, person: User, data: Mapping[str, object]) -> None:

@@ -41,7 +41,7 @@ def change_teams(
     joined = wanted - current
     left = current - wanted
     for team in teams().filter(pk__in=joined | left):
-        _require_team_without_rights(team, standing)
+        require_team_without_rights(team, standing)
     named = _teams_that_count() if joined else set[int]()
     read = bool(joined | left) and policy_reads_teams()
     if not teams_loosen(joined, left, named=named, read=read):
@@ -69,7 +69,7 @@ def join_and_leave(
     joined = set(teams().filter(pk__in=value["join"]).values_list("pk", flat=True))
     standing = standing_of(by)
     for team in teams().filter(pk__in={*joined, *value["leave"]}):
-        _require_team_without_rights(team, standing)
+        require_team_without_rights(team, standing)
     powers = powers_of_givers([person.pk])
     _move(person, joined, set(value["leave"]))
     require_an_administrator()
@@ -130,7 +130,7 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
         team = find_team(team_id)
         if team.name == name:
             return
-        _require_team_without_rights(team, standing)
+        require_team_without_rights(team, standing)
         _require_unread_teams(standing)
         _require_free_name(name)
         data = {"change": "renamed", "before": team.name}
@@ -144,7 +144,7 @@ def remove_team(team_id: int, *, by: User) -> None:
     with transaction.atomic():
         standing = lock_people(by)
         team = find_team(team_id)
-        _require_team_without_rights(team, standing)
+        require_team_without_rights(team, standing)
         _require_unread_teams(standing)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])
         powers = powers_of_givers(team.user_set.values_list("pk", flat=True))
@@ -154,9 +154,10 @@ def remove_team(team_id: int, *, by: User) -> None:
         _record_team(team.name, {"change": "removed", "people": people}, by)
 
 
-def _require_team_without_rights(team: Group, by: Standing) -> None:
-    """Raise NotAllowed if the group has permissions (set in Django's admin), unless `by` is a superuser."""
-    if not by.is_superuser and team.permissions.exists():
+def require_team_without_rights(group: Group, by: Standing) -> None:
+    """Raise NotAllowed for a team with permissions (set in Django's admin), unless `by` is a superuser. Roles pass."""
+    team = teams().filter(pk=group.pk, permissions__isnull=False).first()
+    if team is not None and not by.is_superuser:
         raise NotAllowed(
             _(
                 "The team %(name)s gives permissions. Only a superuser can change its members."

@@ -12,8 +12,9 @@ from approvals.actions.policy import write_policy
 from approvals.administration.keys.actions import NewKey, change_tool_lists, create_key, make_key
 from approvals.administration.people.actions import allow_password_link, change_person
 from approvals.administration.scopes.actions import ScopeTerms, delete_scope, store_scope
+from approvals.administration.sign_in.actions import change_mapping
 from approvals.administration.tools.actions import store_strict_priorities, store_tool_settings
-from approvals.models import ApproverScope, PolicyVersion, PrioritySettings, ToolSettings
+from approvals.models import ApproverScope, GroupMapping, PolicyVersion, PrioritySettings, ToolSettings
 from approvals.models.keys import ApiKey
 from approvals.queries.policy.rules.policy_versions import live_version
 from approvals.states import Door
@@ -39,6 +40,8 @@ def prepare() -> None:
     scope = ApproverScope.objects.create(name="Small", match={"tools": ["wire"]}, may="decide", limit=100)
     scope.people.add(person("bob"))
     create_key(person("bob"), name="coding")
+    for value, name in (("v-1", "voters"), ("v-2", "voters"), ("a-1", "Auditor")):
+        GroupMapping.objects.create(value=value, group=Group.objects.get(name=name))
     root.delete()
 
 
@@ -66,6 +69,10 @@ def _new_scope(by: User) -> Any:
 
 def _last_scope(by: User) -> Any:
     return delete_scope(ApproverScope.objects.get(name="Small").pk, by=by, via=Door.DASHBOARD)
+
+
+def _mapping(value: str, group: str, *, add: bool) -> Make:
+    return lambda by: change_mapping(value, Group.objects.get(name=group).pk, add=add, by=by)
 
 
 def _team(by: User) -> Any:
@@ -113,6 +120,8 @@ LOOSER: dict[str, Make] = {
     "policy": _policy({"name": "All", "match": {"priorities": ["critical"], "tools": ["wire"]}, "then": "allow"}, ASK),
     "key": _key,
     "key_lists": _lists("Read", "Bash"),
+    "group_mapping": _mapping("v-3", "Auditor", add=True),
+    "group_mapping ": _mapping("a-1", "Auditor", add=False),
 }
 STRICTER: dict[str, Make] = {
     "roles": _change("eve", roles=["auditor"]),
@@ -121,6 +130,7 @@ STRICTER: dict[str, Make] = {
     "scope": _scope(limit=50.0),
     "policy": _policy({"name": "None", "match": {"tools": ["rm"]}, "then": "deny"}, ASK),
     "key_lists": _lists("Read"),
+    "group_mapping": _mapping("v-1", "voters", add=False),
 }
 
 
@@ -136,5 +146,6 @@ def state() -> dict[str, Any]:
         "priorities": sorted(PrioritySettings.objects.filter(reason_required=True).values_list("priority", flat=True)),
         "scopes": list(ApproverScope.objects.order_by("pk").values("name", "limit", "people")),
         "policy": list(PolicyVersion.objects.filter(state="live").values_list("number", flat=True)),
+        "mappings": sorted(GroupMapping.objects.values_list("value", "group__name")),
         "keys": list(ApiKey.objects.order_by("pk").values("name", "tool_lists")),
     }

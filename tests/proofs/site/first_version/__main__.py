@@ -25,7 +25,8 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from approvals import actions
 from approvals.actions.lists.snoozing import snooze
-from approvals.models import Flood, Preferences, PrioritySettings, SavedDraft, SavedView, TeamSettings, ToolSettings
+from approvals.models import BreakGlassAccount, Flood, GroupMapping, Preferences, PrioritySettings, SavedDraft, SavedView
+from approvals.models import TeamSettings, ToolSettings
 from approvals.states import Door, Verdict, Width
 from django.utils import timezone
 from tests.approvals.actions.policy.granting import ask, give, terms
@@ -44,6 +45,8 @@ TeamSettings.objects.create(team=finance)
 ToolSettings.objects.create(tool_name="Wire", key_fields=["/to"], grant_uses=5)
 make_endpoint("https://example.org/hook")
 tell(finance)
+GroupMapping.objects.create(value="finance", group=finance, requested_by=admin, confirmed_by=admin)
+BreakGlassAccount.objects.create(person=admin)
 SavedDraft.objects.create(person=admin, text='{"rules": []}', saved_at=timezone.now())
 SavedView.objects.create(owner=approver, name="Refunds", query="q=refund")
 apply_policy({"name": "Small refunds", "match": {"tools": ["refundSmall"]}, "then": "allow"}, by=admin)
