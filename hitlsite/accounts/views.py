@@ -13,7 +13,6 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.models import User
 from django.contrib.auth.views import LogoutView, redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -29,7 +28,11 @@ from approvals import actions
 from approvals.access.factors import has_factor
 from approvals.http import SignedIn, View, problem
 from hitlsite.accounts.adapter import LOG_OUT_KEY
-from hitlsite.accounts.passwords import has_password, refuse_password
+from hitlsite.accounts.passwords import (
+    has_password,
+    refuse_password,
+    takes_password,
+)
 from hitlsite.views import too_many_requests
 
 
@@ -178,7 +181,7 @@ class SetPasswordFromMail(views.PasswordResetFromKeyView):
         user = self.reset_user
         if user is None or takes_password(user.get_username()):
             return None
-        return _no_passwords(self.request)
+        return refuse_password(self.request)
 
     @property
     def invited(self) -> bool:

@@ -189,7 +189,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "keys": ("admin", "/settings/keys/"),
         "key": ("admin", f"/settings/keys/{key}/"),
         "webhooks": ("admin", "/settings/webhooks/"),
-        "sign-in": ("admin", "/settings/sign-in/"),
+        "single sign-on": ("admin", "/settings/single-sign-on/"),
         "tool": ("admin", "/settings/tools/issueRefund/"),
         "changes": ("admin", "/settings/changes/"),
         "system": ("admin", "/settings/system/"),

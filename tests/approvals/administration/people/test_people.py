@@ -28,7 +28,7 @@ GETS = (
     "keys",
     "webhooks",
     "rules",
-    "sign-in",
+    "single-sign-on",
     "tools",
     "tools/refund",
     "system",
@@ -38,7 +38,7 @@ POSTS = (
     "people", "people/{bob}", "people/{bob}/active", "people/{bob}/link", "people/{bob}/invite",
     "teams", "teams/1", "connect", "keys", "keys/1/revoke",
     "webhooks", "webhooks/1/secret", "webhooks/1/remove", "webhooks/1/resend/1", "rules", "rules/1/remove",
-    "sign-in", "sign-in/1/remove", "tools/refund", "first-run/dismiss",
+    "single-sign-on", "single-sign-on/1/remove", "tools/refund", "first-run/dismiss",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from tests.support.desk.waiting_changes import confirm, waiting_change
 from tests.support.markup import parse
 
 pytestmark = pytest.mark.django_db
-PAGE = "/settings/sign-in/"
+PAGE = "/settings/single-sign-on/"
 
 
 @pytest.fixture
