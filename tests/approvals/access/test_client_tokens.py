@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
+from django.core import signing
 from django.test import Client
 
-from approvals.access.callers import SCOPES, Caller, caller_by_token, client_token
+from approvals.access.callers import SCOPES, Caller, caller_by_token, client_token, record_use
 from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.models import ApiKey
@@ -47,12 +49,45 @@ def test_a_token_never_gains_a_scope_that_its_key_has_got_since():
     assert set(caller.scopes) == {"read"}
 
 
-def test_who_acts_with_the_token_of_a_session_is_known_by_that_session():
-    client, person = Client(), bob()
+def in_a_browser(person: User) -> Caller:
+    client = Client()
     client.force_login(person)
     session = client.session.session_key or ""
-    maker = Caller(user=person, standing=standing_of(person), scopes=frozenset(SCOPES), session_key=session)
+    return Caller(user=person, standing=standing_of(person), scopes=frozenset(SCOPES), session_key=session)
+
+
+def test_who_acts_with_the_token_of_a_session_is_known_by_that_session():
+    maker = in_a_browser(bob())
+    session = maker.session_key
     caller = caller_by_token(client_token(maker, thread="chat-1"))
     assert caller is not None
     assert isinstance(caller.actor, SessionActor)
     assert (caller.actor.session_key, caller.by_session, caller.actor.until is None) == (session, False, False)
+
+
+def test_a_program_acts_with_the_token_of_a_key_and_a_person_with_that_of_a_session():
+    _, text = create_key(bob(), name="page", scopes=SCOPES)
+    by_key = caller_by_token(text)
+    assert by_key is not None
+    callers = [caller_by_token(client_token(maker, thread="c1")) for maker in (by_key, in_a_browser(by_key.user))]
+    assert [caller and (caller.standing.by_key, caller.standing.pk) for caller in callers] == [
+        (True, by_key.user.pk), (False, by_key.user.pk),
+    ]  # fmt: skip
+
+
+def test_what_pausepoint_signs_for_another_purpose_is_no_token():
+    _, text = create_key(bob(), name="page", scopes=SCOPES)
+    maker = caller_by_token(text)
+    assert maker is not None
+    token = client_token(maker, thread="c1")
+    claims = signing.Signer(salt="approvals.client-token").unsign_object(token.removeprefix("ppt_"))
+    forged = ["ppt_" + signer.sign_object(claims) for signer in (signing.Signer(), signing.Signer(salt="another"))]
+    assert [caller_by_token(text) for text in forged] == [None, None]
+
+
+def test_the_use_of_a_key_is_noted_at_that_key_alone():
+    person = bob()
+    used, other = (create_key(person, name=name, scopes=SCOPES)[0] for name in ("used", "other"))
+    record_use(used)
+    noted = dict(ApiKey.objects.values_list("pk", "last_used_at"))
+    assert {pk: at is not None for pk, at in noted.items()} == {used.pk: True, other.pk: False}

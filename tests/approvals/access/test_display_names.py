@@ -15,7 +15,7 @@ from approvals.text.names import TONES, full_name, initials, tone
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
 from tests.support.markup import parse
-from tests.support.people import alice, bob, carol, mallory
+from tests.support.people import alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +49,17 @@ REFUSED = {
 }
 
 
+#: Names of those that are no person, and of whole roles, as a person could spell them in English or German.
+OF_NO_ONE = [
+    "System", "The System", "Policy", "The Policy", "Rule", "The rule", "Grant", "The grant", "Deadline", "The deadline",
+    "Pausepoint", "API key", "No one", "Nobody", "Everyone", "Anyone", "Regelwerk", "Das Regelwerk", "Regel",
+]  # fmt: skip
+ROLES_TOO = [
+    "Admin", "Administrator", "Administration", "Superuser", "Staff", "Root", "Support", "Security", "Approver",
+    "Auditor", "Requester", "Genehmiger", "Prüfer",
+]  # fmt: skip
+
+
 def named(person: User, name: str) -> User:
     store_display_name(person, name)
     return User.objects.get(pk=person.pk)
@@ -71,6 +82,22 @@ def test_names_that_mislead_or_look_like_another_persons_are_refused():
 def test_names_of_all_languages_are_stored_and_ones_own_username_too(name):
     bob()
     assert named(mallory(), name).first_name == name
+
+
+@pytest.mark.parametrize("name", [*OF_NO_ONE, *ROLES_TOO])
+def test_no_one_is_shown_as_a_role_or_as_what_is_no_person(name):
+    with pytest.raises(ValidationError, match=RESERVED):
+        validate_display_name(name, mallory())
+
+
+@pytest.mark.parametrize("name", OF_NO_ONE)
+def test_no_one_new_logs_in_as_what_is_no_person(name):
+    with pytest.raises(ValidationError, match=RESERVED):
+        validate_new_username(name.replace(" ", "-"))
+
+
+def test_whoever_has_the_username_of_a_role_may_be_shown_as_it():
+    assert named(make_person("support"), "Support").first_name == "Support"
 
 
 def test_a_new_username_must_not_look_like_a_display_name_either():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user
@@ -12,10 +12,13 @@ from django.http import HttpRequest
 from django.test import Client
 from django.utils import timezone
 
-from approvals.access.sessions import user_of, users_of
+from approvals.access import sessions
+from approvals.access.sessions import note_use, take_used, user_of, users_of
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
+
+NOON = datetime(2026, 3, 29, 12, tzinfo=UTC)
 
 
 def session_of(user) -> str:
@@ -106,3 +109,15 @@ def test_an_invented_session_key_has_no_user_and_does_not_affect_others(key):
     mine = alice()
     good = session_of(mine)
     assert users_of([key, good]) == {good: mine}
+
+
+def test_between_two_writes_a_bounded_number_of_sessions_is_noted_each_with_its_last_use(monkeypatch):
+    take_used()
+    monkeypatch.setattr(sessions, "MOST", 2)
+    moments = [NOON + timedelta(seconds=number) for number in range(4)]
+    monkeypatch.setattr(timezone, "now", iter(moments).__next__)
+    for key in ("first", "second", "one too many", "first"):
+        note_use(key)
+    assert take_used() == {"first": moments[2], "second": moments[1]}
+    note_use("one too many")
+    assert take_used() == {"one too many": moments[3]}

@@ -13,7 +13,7 @@ from approvals.administration.scopes.actions import ScopeTerms, delete_scope, st
 from approvals.asking.answers import Answer
 from approvals.exceptions import CannotBeAssigned, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, ApproverScope
-from approvals.states import Door, Kind, Verdict
+from approvals.states import Control, Door, Kind, Verdict
 from tests.support.desk.away import away
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.desk.scopes import again, make_scope, people_allowed, people_found
@@ -80,6 +80,23 @@ def test_the_right_to_ignore_scopes_leaves_the_others_as_they_are(admin):
     request = make_request(alice(), tool_name="refund")
     assert (rights(free, request), rights(only, request)) == ((True, True, True), (False, False, False))
     assert rights(admin, request) == (True, True, True)
+
+
+@pytest.mark.parametrize("control", [None, Control.CONFIRM])
+def test_inactive_people_see_and_decide_nothing_and_are_found_nowhere(admin, control):
+    request = make_request(make_person("owner"), tool_name="refund")
+    decider = bob()
+    ApprovalRequest.objects.filter(pk=request.pk).update(control=control, assigned_to=decider)
+    request = stored(request)
+    make_scope(decider, by=admin, tools=["refund"])
+    runs = {"owner"} if control else set()
+    assert people_found(request) == people_allowed(request) == ({"bob", "owner", "root"}, {"bob", "root"} | runs)
+    assert set(permissions.deciders()) == {decider, admin}
+    assert set(permissions.administrators()) == {admin}
+    User.objects.update(is_active=False)
+    assert people_found(request) == people_allowed(request) == (set(), set())
+    assert not permissions.deciders().exists()
+    assert not permissions.administrators().exists()
 
 
 def test_members_of_a_team_are_in_its_scope_as_long_as_they_are_members(admin):
