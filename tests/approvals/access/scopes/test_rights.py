@@ -87,8 +87,8 @@ def test_inactive_people_see_and_decide_nothing_and_are_found_nowhere(admin, con
     request = make_request(make_person("owner"), tool_name="refund")
     decider = bob()
     ApprovalRequest.objects.filter(pk=request.pk).update(control=control, assigned_to=decider)
-    request = stored(request)
     make_scope(decider, by=admin, tools=["refund"])
+    request = stored(request)
     runs = {"owner"} if control else set()
     assert people_found(request) == people_allowed(request) == ({"bob", "owner", "root"}, {"bob", "root"} | runs)
     assert set(permissions.deciders()) == {decider, admin}
