@@ -105,6 +105,19 @@ def test_by_default_everything_waits_that_does_not_only_read(tool, ruling):
     assert DEFAULT.ruling(tool)[0] == ruling
 
 
+#: The tools of Claude Code and Codex that read, or start sub-agents, whose calls arrive one by one.
+LEFT_TO_THE_AGENT = (
+    "Agent BashOutput EnterPlanMode Glob Grep LS ListMcpResourcesTool NotebookRead Read Task TaskCreate TaskGet "
+    "TaskList TaskOutput TaskUpdate TodoRead TodoWrite ToolSearch update_plan view_image"
+).split()
+
+
+@pytest.mark.parametrize("tool", LEFT_TO_THE_AGENT)
+def test_by_default_no_one_is_asked_about_a_tool_that_only_reads(tool):
+    assert lists_from(None).ruling(tool) == (Ruling.ALLOWED, tool)
+    assert lists_from(None).ruling(f"{tool}2") == (Ruling.GATED, "*")
+
+
 def test_denied_wins_then_the_closest_pattern_and_of_two_alike_the_gated_one():
     lists = ToolLists(
         gated=("mcp__crm__delete", "Edit"), allowed=("mcp__*", "Edit", "Bash"), denied=("mcp__crm__d*", "B*")
