@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.core import signing
 from django.test import Client
+from django.utils import timezone
 
 from approvals.access.callers import SCOPES, Caller, caller_by_token, client_token, record_use
 from approvals.access.standing import standing_of
@@ -91,3 +94,40 @@ def test_the_use_of_a_key_is_noted_at_that_key_alone():
     record_use(used)
     noted = dict(ApiKey.objects.values_list("pk", "last_used_at"))
     assert {pk: at is not None for pk, at in noted.items()} == {used.pk: True, other.pk: False}
+
+
+def test_a_token_is_that_of_its_own_key_and_ends_with_the_account():
+    person = bob()
+    texts = [create_key(person, name=name, scopes=SCOPES)[1] for name in ("first", "second")]
+    makers = [caller_by_token(text) for text in texts]
+    tokens = [client_token(maker, thread="c1") for maker in makers if maker]
+    callers = [caller_by_token(token) for token in tokens]
+    assert [caller and caller.key and caller.key.name for caller in callers] == ["first", "second"]
+    User.objects.update(is_active=False)
+    assert [caller_by_token(token) for token in tokens] == [None, None]
+
+
+def test_a_token_has_ended_at_its_last_moment_as_it_has_for_a_call_that_waited(monkeypatch):
+    _, text = create_key(bob(), name="page", scopes=SCOPES)
+    maker = caller_by_token(text)
+    assert maker is not None
+    clock = [datetime(2026, 3, 29, 12, tzinfo=UTC)]
+    monkeypatch.setattr(timezone, "now", lambda: clock[0])
+    token = client_token(maker, thread="c1", seconds=60)
+    valid = []
+    for seconds in (0, 59, 1):
+        clock[0] += timedelta(seconds=seconds)
+        valid.append(caller_by_token(token) is not None)
+    assert valid == [True, True, False]
+
+
+def test_a_caller_without_a_session_has_none_and_no_session_is_in_what_is_logged_of_a_caller():
+    person = bob()
+    caller = Caller(user=person, standing=standing_of(person), scopes=frozenset(SCOPES))
+    assert isinstance(caller.actor, SessionActor)
+    assert (caller.by_session, caller.actor.session_key, caller.counted) == (False, "", False)
+    maker = in_a_browser(person)
+    by_token = caller_by_token(client_token(maker, thread="c1"))
+    assert by_token is not None
+    assert by_token.token_session == maker.session_key
+    assert maker.session_key not in repr(maker) + repr(by_token)

@@ -96,6 +96,26 @@ def test_no_one_new_logs_in_as_what_is_no_person(name):
         validate_new_username(name.replace(" ", "-"))
 
 
+@pytest.mark.parametrize(
+    ("username", "shown"),
+    [("bill", "8i11"), ("eve", "3v3"), ("anna", "4nn4"), ("sam", "5am"), ("tom", "7om"), ("olga", "0lga")],
+)
+def test_no_one_is_shown_with_digits_that_read_as_the_letters_of_another_name(username, shown):
+    make_person(username)
+    with pytest.raises(ValidationError, match=LOOKALIKE):
+        validate_display_name(shown, mallory())
+
+
+def test_a_username_without_letters_is_like_that_of_no_one():
+    bob()
+    validate_new_username("-")
+
+
+def test_a_username_that_differs_in_case_alone_is_reported_where_names_have_to_be_unique():
+    bob()
+    validate_new_username("BOB")
+
+
 def test_whoever_has_the_username_of_a_role_may_be_shown_as_it():
     assert named(make_person("support"), "Support").first_name == "Support"
 

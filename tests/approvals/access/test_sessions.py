@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals.access import sessions
-from approvals.access.sessions import note_use, take_used, user_of, users_of
+from approvals.access.sessions import encrypt_session, note_use, take_used, user_of, user_of_encrypted_session, users_of
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
@@ -90,6 +90,7 @@ def test_a_session_ends_when_it_ends_for_django(end):
     mine, other = alice(), bob()
     key, kept = session_of(mine), session_of(other)
     assert users_of([key, kept]) == {key: mine, kept: other} == {key: to_django(key), kept: to_django(kept)}
+    assert users_of([kept]) == {kept: other}
     end(key, mine)
     assert users_of([key, kept]) == {kept: other}
     assert (user_of(key), to_django(key)) == (None, None)
@@ -109,6 +110,19 @@ def test_an_invented_session_key_has_no_user_and_does_not_affect_others(key):
     mine = alice()
     good = session_of(mine)
     assert users_of([key, good]) == {good: mine}
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "gAAAAABnonsense"])
+def test_what_was_not_encrypted_here_refers_to_no_session(text):
+    assert user_of_encrypted_session(text, alice().pk) == ("", None)
+
+
+def test_an_encrypted_session_belongs_to_its_user_alone():
+    mine, other = alice(), bob()
+    key = session_of(mine)
+    text = encrypt_session(key, mine)
+    assert user_of_encrypted_session(text, mine.pk) == (key, mine)
+    assert user_of_encrypted_session(text, other.pk) == (key, None)
 
 
 def test_between_two_writes_a_bounded_number_of_sessions_is_noted_each_with_its_last_use(monkeypatch):

@@ -219,8 +219,9 @@ def test_whoever_was_removed_meanwhile_is_not_logged_in():
     actor = with_a_key()
     User.objects.get(pk=actor.pk).user_permissions.clear()
     User.objects.filter(pk=actor.pk).delete()
-    with pytest.raises(NotAuthenticated):
-        read_again(actor)
+    for removed in (actor, actor.user):
+        with pytest.raises(NotAuthenticated):
+            read_again(removed)
 
 
 def test_the_standing_of_several_people_is_that_of_each():

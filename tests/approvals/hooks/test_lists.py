@@ -132,6 +132,13 @@ def test_denied_wins_then_the_closest_pattern_and_of_two_alike_the_gated_one():
     ]
 
 
+def test_the_closest_pattern_is_the_one_that_spells_out_most_of_the_name():
+    patterns = ("mcp__*", "*crm__read")
+    assert ToolLists(gated=patterns).ruling("mcp__crm__read") == (Ruling.GATED, "*crm__read")
+    assert ToolLists(gated=(), allowed=patterns).ruling("mcp__crm__read") == (Ruling.ALLOWED, "*crm__read")
+    assert ToolLists(denied=patterns).ruling("mcp__crm__read") == (Ruling.DENIED, "*crm__read")
+
+
 @pytest.mark.django_db
 def test_a_tool_that_is_not_gated_gets_no_opinion_and_leaves_no_trace():
     agent = Machine(alice())
