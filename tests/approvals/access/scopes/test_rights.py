@@ -82,6 +82,15 @@ def test_the_right_to_ignore_scopes_leaves_the_others_as_they_are(admin):
     assert rights(admin, request) == (True, True, True)
 
 
+def test_another_way_to_log_in_changes_nothing_in_who_decides_and_administers(admin, settings):
+    decider = bob()
+    settings.AUTHENTICATION_BACKENDS = [
+        *settings.AUTHENTICATION_BACKENDS,
+        "django.contrib.auth.backends.RemoteUserBackend",
+    ]
+    assert (set(permissions.deciders()), set(permissions.administrators())) == ({decider, admin}, {admin})
+
+
 @pytest.mark.parametrize("control", [None, Control.CONFIRM])
 def test_inactive_people_see_and_decide_nothing_and_are_found_nowhere(admin, control):
     request = make_request(make_person("owner"), tool_name="refund")
