@@ -106,10 +106,7 @@ def test_by_default_everything_waits_that_does_not_only_read(tool, ruling):
 
 
 #: The tools of Claude Code and Codex that read, or start sub-agents, whose calls arrive one by one.
-LEFT_TO_THE_AGENT = (
-    "Agent BashOutput EnterPlanMode Glob Grep LS ListMcpResourcesTool NotebookRead Read Task TaskCreate TaskGet "
-    "TaskList TaskOutput TaskUpdate TodoRead TodoWrite ToolSearch update_plan view_image"
-).split()
+LEFT_TO_THE_AGENT = ["Agent", "BashOutput", "EnterPlanMode", "Glob", "Grep", "LS", "ListMcpResourcesTool", "NotebookRead", "Read", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskUpdate", "TodoRead", "TodoWrite", "ToolSearch", "update_plan", "view_image"]
 
 
 @pytest.mark.parametrize("tool", LEFT_TO_THE_AGENT)
