@@ -106,7 +106,11 @@ def test_by_default_everything_waits_that_does_not_only_read(tool, ruling):
 
 
 #: The tools of Claude Code and Codex that read, or start sub-agents, whose calls arrive one by one.
-LEFT_TO_THE_AGENT = ["Agent", "BashOutput", "EnterPlanMode", "Glob", "Grep", "LS", "ListMcpResourcesTool", "NotebookRead", "Read", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskUpdate", "TodoRead", "TodoWrite", "ToolSearch", "update_plan", "view_image"]
+LEFT_TO_THE_AGENT = [
+    "Agent", "BashOutput", "EnterPlanMode", "Glob", "Grep", "LS", "ListMcpResourcesTool", "NotebookRead", "Read", "Task",
+    "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskUpdate", "TodoRead", "TodoWrite", "ToolSearch",
+    "update_plan", "view_image",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("tool", LEFT_TO_THE_AGENT)
