@@ -19,6 +19,8 @@ from tests.support.people import bob
 
 pytestmark = pytest.mark.django_db
 
+NOON = datetime(2026, 3, 29, 12, tzinfo=UTC)
+
 #: By the scopes of the key now, those of a token that it made when it had all.
 TOKEN_SCOPES = [
     (SCOPES, {"ask", "read", "decide"}),
@@ -88,6 +90,17 @@ def test_what_pausepoint_signs_for_another_purpose_is_no_token():
     assert [caller_by_token(text) for text in forged] == [None, None]
 
 
+def test_the_use_of_a_key_is_noted_again_only_after_a_minute(monkeypatch):
+    key, _ = create_key(bob(), name="page", scopes=SCOPES)
+    moments = [NOON + timedelta(seconds=seconds) for seconds in (0, 1, 60, 61)]
+    noted = []
+    for now in moments:
+        monkeypatch.setattr(timezone, "now", lambda now=now: now)
+        record_use(ApiKey.objects.get(pk=key.pk))
+        noted.append(ApiKey.objects.get(pk=key.pk).last_used_at)
+    assert noted == [moments[0], moments[0], moments[0], moments[3]]
+
+
 def test_the_use_of_a_key_is_noted_at_that_key_alone():
     person = bob()
     used, other = (create_key(person, name=name, scopes=SCOPES)[0] for name in ("used", "other"))
@@ -111,7 +124,7 @@ def test_a_token_has_ended_at_its_last_moment_as_it_has_for_a_call_that_waited(m
     _, text = create_key(bob(), name="page", scopes=SCOPES)
     maker = caller_by_token(text)
     assert maker is not None
-    clock = [datetime(2026, 3, 29, 12, tzinfo=UTC)]
+    clock = [NOON]
     monkeypatch.setattr(timezone, "now", lambda: clock[0])
     token = client_token(maker, thread="c1", seconds=60)
     valid = []

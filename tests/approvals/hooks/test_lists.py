@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.access.tool_lists import DEFAULT, MAX_PATTERNS, Ruling, ToolLists, lists_from, matches
+from approvals.access.tool_lists import DEFAULT, MAX_PATTERN, MAX_PATTERNS, Ruling, ToolLists, lists_from, matches
 from approvals.administration.keys import actions
 from approvals.exceptions import Invalid, NotFound
 from approvals.models import ApprovalRequest, AuditEntry
@@ -217,6 +217,15 @@ def test_changed_lists_are_on_record_with_what_was_before():
         "bob",
     )
     assert lists_from(ApiKey.objects.get().tool_lists) == lists
+
+
+def test_a_list_may_have_as_many_and_as_long_lines_as_its_bounds_say():
+    ToolLists(denied=["x" * MAX_PATTERN] * MAX_PATTERNS).check()
+    for name in ("gated", "allowed", "denied"):
+        for wrong in (["x"] * (MAX_PATTERNS + 1), ["x" * (MAX_PATTERN + 1)]):
+            with pytest.raises(Invalid) as refused:
+                ToolLists(**{name: wrong}).check()
+            assert list(refused.value.errors) == [name]
 
 
 @pytest.mark.django_db
