@@ -36,6 +36,10 @@ REFUSED = {
     "BobMiller": LOOKALIKE,
     "\u0412ob": "The name mixes letters of different alphabets: \u0412 (U+0412, CYRILLIC CAPITAL LETTER VE)",
     "\u0412\u043e\u042c": LOOKALIKE,
+    "\u0412o\u042c": (
+        "The name mixes letters of different alphabets: "
+        "\u0412 (U+0412, CYRILLIC CAPITAL LETTER VE), \u042c (U+042C, CYRILLIC CAPITAL LETTER SOFT SIGN)"
+    ),
     "Bob (@bob)": CHARACTERS,
     "Mal\u202eyrol": CHARACTERS,
     "Mal\u200blory": CHARACTERS,
@@ -104,6 +108,11 @@ def test_no_one_is_shown_with_digits_that_read_as_the_letters_of_another_name(us
     make_person(username)
     with pytest.raises(ValidationError, match=LOOKALIKE):
         validate_display_name(shown, mallory())
+
+
+def test_a_display_name_takes_no_other_username_away():
+    named(bob(), "Bob Miller")
+    validate_new_username("carol")
 
 
 def test_a_username_without_letters_is_like_that_of_no_one():

@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals.access import sessions
+from approvals.access.callers import SCOPES, Credentials
 from approvals.access.sessions import encrypt_session, note_use, take_used, user_of, user_of_encrypted_session, users_of
 from tests.support.people import alice, bob
 
@@ -110,6 +111,17 @@ def test_an_invented_session_key_has_no_user_and_does_not_affect_others(key):
     mine = alice()
     good = session_of(mine)
     assert users_of([key, good]) == {good: mine}
+
+
+def test_a_long_response_finds_whoever_it_was_begun_for_in_their_session_until_that_ends():
+    mine = alice()
+    key = session_of(mine)
+    credentials = Credentials(None, key)
+    caller = credentials.caller()
+    assert caller is not None
+    assert (caller.user, caller.session_key, caller.by_session, caller.scopes) == (mine, key, True, set(SCOPES))
+    log_out(key, mine)
+    assert (credentials.caller(), Credentials(None, None).caller()) == (None, None)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "gAAAAABnonsense"])
