@@ -36,7 +36,7 @@ REFUSED = {
     "BobMiller": LOOKALIKE,
     "\u0412ob": "The name mixes letters of different alphabets: \u0412 (U+0412, CYRILLIC CAPITAL LETTER VE)",
     "\u0412\u043e\u042c": LOOKALIKE,
-    "Robert \u0412\u042c": (
+    "Rob\u0412ert\u042c": (
         "The name mixes letters of different alphabets: "
         "\u0412 (U+0412, CYRILLIC CAPITAL LETTER VE), \u042c (U+042C, CYRILLIC CAPITAL LETTER SOFT SIGN)"
     ),
