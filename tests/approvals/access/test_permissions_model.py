@@ -232,6 +232,17 @@ def test_a_scope_lets_deciders_answer_questions_of_others_in_their_own_right_or_
     assert permissions.decides_for(who, question) == absent
 
 
+@pytest.mark.parametrize(("kind", "absent"), [(Kind.QUESTION, None), (Kind.APPROVAL, 3)])
+def test_an_assignee_answers_in_their_own_right_and_decides_only_as_far_as_their_scopes_go(kind, absent):
+    request = ApprovalRequest(
+        kind=kind, scope_set_id=7, requested_by_id=1, assigned_to_id=2, workflow=Workflow(owner_id=1)
+    )
+    reach = Reach({7: [Term("decide", None, 70, seat=3)]}, 2)
+    who = Standing(pk=2, is_active=True, rights=frozenset({rights.DECIDE}), reach=reach)
+    assert permissions.may_close(who, request)
+    assert permissions.decides_for(who, request) == absent
+
+
 def test_whoever_is_not_logged_in_may_do_nothing_and_nothing_is_read_about_them():
     assert standing_of(AnonymousUser()) == NOBODY
 

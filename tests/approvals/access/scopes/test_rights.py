@@ -119,6 +119,21 @@ def test_members_of_a_team_are_in_its_scope_as_long_as_they_are_members(admin):
     assert (before, inside, rights(decider, request)) == ((False,) * 3, (True,) * 3, (False,) * 3)
 
 
+def test_the_people_found_for_a_request_are_those_whom_its_scopes_name_directly_or_by_a_team(admin):
+    team = Group.objects.create(name="payments")
+    member, named = bob(), make_person("named", "decide_approvalrequest")
+    elsewhere = make_person("elsewhere", "decide_approvalrequest")
+    member.groups.add(team)
+    make_scope(team, by=admin, tools=["refund"])
+    make_scope(named, by=admin, tools=["refund", "other"])
+    make_scope(elsewhere, by=admin, tools=["payroll"])
+    make_scope(Group.objects.create(name="empty"), by=admin, tools=["refund"])
+    asker = alice()
+    tools = ("refund", "other", "payroll")
+    found = [people_found(make_request(asker, tool_name=tool))[1] for tool in tools]
+    assert found == [{"bob", "named", "root"}, {"named", "root"}, {"elsewhere", "root"}]
+
+
 @pytest.mark.parametrize(
     ("value", "may_decide"),
     [(1000, True), (1000.01, False), (-1000, True), (-1001, False), ("999", True), (None, False), (True, False)],
