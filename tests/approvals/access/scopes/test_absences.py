@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.access.absence import away_for, delegations
 from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid, NotAllowed, NotFound
@@ -111,6 +112,16 @@ def test_an_absence_that_has_ended_meanwhile_does_not_count(absent):
     Absence.objects.all().delete()
     with pytest.raises(NotFound):
         decide(request, before, Verdict.APPROVE)
+
+
+def test_no_one_inactive_stands_in_for_anyone_or_is_stood_in_for(absent):
+    erin = make_person("erin", DECIDER)
+    away(absent, erin)
+    assert away_for([erin.pk, absent.pk]) == {erin.pk: [absent.pk]}
+    for person in (erin, absent):
+        User.objects.filter(pk=person.pk).update(is_active=False)
+        assert (away_for([erin.pk]), list(delegations())) == ({}, [])
+        User.objects.filter(pk=person.pk).update(is_active=True)
 
 
 def test_the_absent_person_may_still_decide(absent):
