@@ -17,6 +17,7 @@ from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid, NotAllowed, NotFound
 from approvals.models import Absence, ApprovalRequest, AuditEntry, ToolSettings
 from approvals.policy.grants import GrantTerms
+from approvals.queries.policy.deciders import deciders_among, suggested_deciders
 from approvals.states import Audience, Control, Door, Kind, Verdict, Width
 from tests.support.desk.away import DAY, away
 from tests.support.desk.pressing import browser
@@ -112,6 +113,16 @@ def test_an_absence_that_has_ended_meanwhile_does_not_count(absent):
     Absence.objects.all().delete()
     with pytest.raises(NotFound):
         decide(request, before, Verdict.APPROVE)
+
+
+def test_a_delegate_is_suggested_as_an_assignee_but_is_no_decider_in_their_own_right(absent):
+    erin, frank = make_person("erin", DECIDER), User.objects.get(username="frank")
+    for delegate, person in ((erin, absent), (make_person("gina", DECIDER), frank)):
+        away(person, delegate)
+    request = refund(alice())
+    assert suggested_deciders(request) == ["bob", "erin", "root"]
+    assert set(permissions.deciders_of(request).values_list("username", flat=True)) == {"bob", "erin", "root"}
+    assert deciders_among(request, [absent.pk, erin.pk, frank.pk]) == {absent.pk}
 
 
 def test_no_one_inactive_stands_in_for_anyone_or_is_stood_in_for(absent):

@@ -143,6 +143,7 @@ def test_an_amount_has_to_be_within_the_limit_and_a_missing_one_never_is(admin, 
     make_scope(decider, by=admin, limit=1000)
     request = make_request(alice(), input={} if value is None else {"amount": value})
     assert rights(decider, request) == (True, may_decide, True)
+    assert people_found(request)[1] == ({"bob", "root"} if may_decide else {"root"})
 
 
 def test_of_several_scopes_the_largest_limit_counts(admin):
