@@ -52,7 +52,7 @@ def holder_for(
     at = request.claimed_at if held is not None else None
     return Holder(
         name=request.claimed_name if held is not None else "",
-        mine=held is not None and held == viewer.pk,
+        mine=held == viewer.pk,
         lapses_at=at + LAPSES if at else None,
         assigned=assignee_name(request),
         display=request.claimed_display,

@@ -288,7 +288,7 @@ def _by_client_token(text: str) -> Caller | None:
         made = _signer.unsign_object(text)
     except signing.BadSignature:
         return None
-    if made["until"] < timezone.now().timestamp():
+    if made["until"] <= timezone.now().timestamp():
         return None
     session_key = ""
     user = None

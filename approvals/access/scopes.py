@@ -134,14 +134,13 @@ class Reach:
 NOWHERE = Reach()
 
 
-def names(scopes: QuerySet[ApproverScope] | OuterRef, person: Any) -> Q:
+def names(scopes: QuerySet[ApproverScope], person: Any) -> Q:
     """Return the condition that one of these scopes names the person with this id, or one of their teams."""
-    scope = {
-        "approverscope" if isinstance(scopes, OuterRef) else "approverscope__in": scopes
-    }
-    own = ApproverScope.people.through._default_manager.filter(user=person, **scope)
+    own = ApproverScope.people.through._default_manager.filter(
+        user=person, approverscope__in=scopes
+    )
     teams = ApproverScope.teams.through._default_manager.filter(
-        group__user=person, **scope
+        group__user=person, approverscope__in=scopes
     )
     return Q(Exists(own)) | Q(Exists(teams))
 

@@ -43,20 +43,15 @@ def validate_new_username(name: str) -> None:
     if User.objects.filter(username=name).exists():
         return
     if INVISIBLE.search(name):
-        raise ValidationError(
-            _("The username contains an invisible character."), code="lookalike"
-        )
+        raise ValidationError(_("The username contains an invisible character."))
     if letters := foreign_letters(name):
         listed = ", ".join(map(describe_letter, letters))
         raise ValidationError(
             _("The username mixes letters of different alphabets: %(letters)s"),
-            code="lookalike",
             params={"letters": listed},
         )
     if _read(name) in {*map(_read, NO_PERSON)}:
-        raise ValidationError(
-            _("This name is reserved. Choose another one."), code="reserved"
-        )
+        raise ValidationError(_("This name is reserved. Choose another one."))
     look = _look(name)
     bare = _bare(name)
     for taken, display_name in User.objects.values_list(
@@ -67,7 +62,6 @@ def validate_new_username(name: str) -> None:
         if alike or (display_name and _bare(display_name) == bare):
             raise ValidationError(
                 _("The username looks like an existing one: %(taken)s"),
-                code="lookalike",
                 params={"taken": taken},
             )
 
@@ -83,29 +77,24 @@ def validate_display_name(name: str, person: User) -> None:
         return
     if len(name) > MAX_DISPLAY_NAME:
         message = _("Use at most %(most)d characters.")
-        raise ValidationError(
-            message, code="max_length", params={"most": MAX_DISPLAY_NAME}
-        )
+        raise ValidationError(message, params={"most": MAX_DISPLAY_NAME})
     if not all(map(_may_be_in_display_name, name)) or _STACKED.search(
         unicodedata.normalize("NFD", name)
     ):
         raise ValidationError(
             _("Use only letters, digits, spaces, and these characters: . , ' -"),
-            code="characters",
         )
     if not any(map(str.isalpha, name)):
-        raise ValidationError(_("Use at least one letter."), code="characters")
+        raise ValidationError(_("Use at least one letter."))
     if letters := foreign_letters(name):
         listed = ", ".join(map(describe_letter, letters))
         message = _("The name mixes letters of different alphabets: %(letters)s")
-        raise ValidationError(message, code="lookalike", params={"letters": listed})
+        raise ValidationError(message, params={"letters": listed})
     read = _read(name)
     if read in {*map(_read, NO_PERSON | ROLES)} and read != _read(
         person.get_username()
     ):
-        raise ValidationError(
-            _("This name is reserved. Choose another one."), code="reserved"
-        )
+        raise ValidationError(_("This name is reserved. Choose another one."))
     others = User.objects.exclude(pk=person.pk).values_list("username", "first_name")
     if any(
         read in {_read(username), _read(display_name)}
@@ -113,7 +102,6 @@ def validate_display_name(name: str, person: User) -> None:
     ):
         raise ValidationError(
             _("This looks like someone else's name. Choose another one."),
-            code="lookalike",
         )
 
 

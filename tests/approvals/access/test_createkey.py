@@ -28,6 +28,24 @@ def test_the_command_prints_the_key_alone_and_the_key_works():
     assert (key.user, key.name, key.scopes) == (alice, "billing agent", ["ask", "decide", "read"])
 
 
+@pytest.mark.parametrize("scope", ["ask", "decide", "read", "audit", "grant", "absence", "advise"])
+def test_a_key_has_each_scope_that_the_docs_name(scope):
+    people.alice()
+    text = createkey("--user", "alice", "--name", "agent", "--scopes", scope).strip()
+    found = find_key(text)
+    assert found is not None
+    assert found.key.allowed_scopes == {scope}
+
+
+def test_each_key_is_found_by_its_own_text_and_acts_as_a_program():
+    people.alice()
+    texts = [createkey("--user", "alice", "--name", name).strip() for name in ("first", "second")]
+    found = [find_key(text) for text in texts]
+    assert [each and (each.key.name, each.standing.by_key) for each in found] == [("first", True), ("second", True)]
+    # The prefix of one and the secret of the other.
+    assert find_key(texts[0][:11] + texts[1][11:]) is None
+
+
 def test_the_secret_is_not_stored():
     people.alice()
     text = createkey("--user", "alice", "--name", "billing").strip()

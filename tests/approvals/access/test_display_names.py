@@ -16,7 +16,7 @@ from approvals.text.names import full_name, initials
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
 from tests.support.markup import parse
-from tests.support.people import alice, bob, carol, mallory
+from tests.support.people import alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
 
@@ -37,6 +37,10 @@ REFUSED = {
     "BobMiller": LOOKALIKE,
     "\u0412ob": "The name mixes letters of different alphabets: \u0412 (U+0412, CYRILLIC CAPITAL LETTER VE)",
     "\u0412\u043e\u042c": LOOKALIKE,
+    "Rob\u0412ert\u042c": (
+        "The name mixes letters of different alphabets: "
+        "\u0412 (U+0412, CYRILLIC CAPITAL LETTER VE), \u042c (U+042C, CYRILLIC CAPITAL LETTER SOFT SIGN)"
+    ),
     "Bob (@bob)": CHARACTERS,
     "Mal\u202eyrol": CHARACTERS,
     "Mal\u200blory": CHARACTERS,
@@ -48,6 +52,17 @@ REFUSED = {
     "123": "Use at least one letter.",
     "x" * (MAX_DISPLAY_NAME + 1): f"Use at most {MAX_DISPLAY_NAME} characters.",
 }
+
+
+#: Names of those that are no person, and of whole roles, as a person could spell them in English or German.
+OF_NO_ONE = [
+    "System", "The System", "Policy", "The Policy", "Rule", "The rule", "Grant", "The grant", "Deadline", "The deadline",
+    "Pausepoint", "API key", "No one", "Nobody", "Everyone", "Anyone", "Regelwerk", "Das Regelwerk", "Regel",
+]  # fmt: skip
+ROLES_TOO = [
+    "Admin", "Administrator", "Administration", "Superuser", "Staff", "Root", "Support", "Security", "Approver",
+    "Auditor", "Requester", "Genehmiger", "Prüfer",
+]  # fmt: skip
 
 
 def named(person: User, name: str) -> User:
@@ -72,6 +87,47 @@ def test_names_that_mislead_or_look_like_another_persons_are_refused():
 def test_names_of_all_languages_are_stored_and_ones_own_username_too(name):
     bob()
     assert named(mallory(), name).first_name == name
+
+
+@pytest.mark.parametrize("name", [*OF_NO_ONE, *ROLES_TOO])
+def test_no_one_is_shown_as_a_role_or_as_what_is_no_person(name):
+    with pytest.raises(ValidationError, match=RESERVED):
+        validate_display_name(name, mallory())
+
+
+@pytest.mark.parametrize("name", OF_NO_ONE)
+def test_no_one_new_logs_in_as_what_is_no_person(name):
+    with pytest.raises(ValidationError, match=RESERVED):
+        validate_new_username(name.replace(" ", "-"))
+
+
+@pytest.mark.parametrize(
+    ("username", "shown"),
+    [("bill", "8i11"), ("eve", "3v3"), ("anna", "4nn4"), ("sam", "5am"), ("tom", "7om"), ("olga", "0lga")],
+)
+def test_no_one_is_shown_with_digits_that_read_as_the_letters_of_another_name(username, shown):
+    make_person(username)
+    with pytest.raises(ValidationError, match=LOOKALIKE):
+        validate_display_name(shown, mallory())
+
+
+def test_a_display_name_takes_no_other_username_away():
+    named(bob(), "Bob Miller")
+    validate_new_username("carol")
+
+
+def test_a_username_without_letters_is_like_that_of_no_one():
+    bob()
+    validate_new_username("-")
+
+
+def test_a_username_that_differs_in_case_alone_is_reported_where_names_have_to_be_unique():
+    bob()
+    validate_new_username("BOB")
+
+
+def test_whoever_has_the_username_of_a_role_may_be_shown_as_it():
+    assert named(make_person("support"), "Support").first_name == "Support"
 
 
 def test_a_new_username_must_not_look_like_a_display_name_either():

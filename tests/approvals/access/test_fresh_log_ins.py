@@ -76,6 +76,16 @@ def test_in_a_browser_a_log_in_is_fresh_for_a_while(settings, via):
     assert [refused(FRESH, via, minutes) for minutes in (0, 30, 90, None)] == ["", "", again, again]
 
 
+def test_a_log_in_is_fresh_up_to_the_last_moment(settings, monkeypatch):
+    settings.HITL_FRESH_SIGN_IN = HOUR
+    noon = datetime(2026, 3, 29, 12, tzinfo=UTC)
+    monkeypatch.setattr(timezone, "now", lambda: noon)
+    hour_ago = noon - timedelta(hours=1)
+    require_fresh_sign_in(ApprovalRequest(terms=FRESH), hour_ago, Door.DASHBOARD)
+    with pytest.raises(SignInAgain):
+        require_fresh_sign_in(ApprovalRequest(terms=FRESH), hour_ago - timedelta(microseconds=1), Door.DASHBOARD)
+
+
 def test_elsewhere_no_log_in_is_fresh():
     told = [refused(FRESH, Door.REST, minutes) for minutes in (0, None)]
     where = "This request needs a fresh log-in. Decide it on its own page in Pausepoint: http"

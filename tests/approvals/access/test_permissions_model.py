@@ -14,7 +14,7 @@ from approvals.access.scopes import ChangedInput, Reach, Term
 from approvals.access.standing import NOBODY, Standing, standing_of
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.policy.scopes import May
-from approvals.states import Control, Kind
+from approvals.states import Control, Kind, Priority
 
 #: Few, so that the ones who ask, own, make keys, are away and act are often the same.
 PEOPLE = st.integers(1, 4)
@@ -230,6 +230,34 @@ def test_a_scope_lets_deciders_answer_questions_of_others_in_their_own_right_or_
     who = Standing(pk=2, is_active=True, rights=frozenset(rights_held), reach=Reach({7: [term]}, 2))
     assert permissions.may_answer(who, question) is allowed
     assert permissions.decides_for(who, question) == absent
+
+
+@pytest.mark.parametrize(("kind", "absent"), [(Kind.QUESTION, None), (Kind.APPROVAL, 3)])
+def test_an_assignee_answers_in_their_own_right_and_decides_only_as_far_as_their_scopes_go(kind, absent):
+    request = ApprovalRequest(
+        kind=kind, scope_set_id=7, requested_by_id=1, assigned_to_id=2, workflow=Workflow(owner_id=1)
+    )
+    reach = Reach({7: [Term("decide", None, 70, seat=3)]}, 2)
+    who = Standing(pk=2, is_active=True, rights=frozenset({rights.DECIDE}), reach=reach)
+    assert permissions.may_close(who, request)
+    assert permissions.decides_for(who, request) == absent
+
+
+@pytest.mark.parametrize(
+    ("kind", "priority", "terms", "named", "on_pages"),
+    [
+        (Kind.APPROVAL, Priority.HIGH, None, False, False),
+        (Kind.APPROVAL, Priority.HIGH, {"veto": True}, False, False),
+        (Kind.APPROVAL, Priority.LOW, {"typed_name": True}, True, True),
+        (Kind.APPROVAL, Priority.CRITICAL, None, True, True),
+        (Kind.RECOVERY, Priority.LOW, None, False, True),
+        (Kind.QUESTION, Priority.CRITICAL, None, True, False),
+    ],
+)
+def test_critical_requests_and_those_whose_terms_say_so_need_a_typed_name(kind, priority, terms, named, on_pages):
+    request = ApprovalRequest(kind=kind, priority=priority, terms=terms)
+    assert permissions.wants_typed_name(request) is named
+    assert permissions.only_on_own_pages(request) is on_pages
 
 
 def test_whoever_is_not_logged_in_may_do_nothing_and_nothing_is_read_about_them():

@@ -195,6 +195,17 @@ def test_remembered_callers_are_bounded(monkeypatch):
     assert len(found._whole_at) == 10
 
 
+def test_whoever_has_not_called_for_longest_is_forgotten_first(monkeypatch):
+    monkeypatch.setattr(rate_limits, "REMEMBERED", 2)
+    limit = Limit()
+    for who in ("alice", "bob", "alice", "carol", "carol"):
+        limit.count(who, 2)
+    for who in ("alice", "carol"):
+        with pytest.raises(TooMany):
+            limit.count(who, 2)
+    assert list(limit._whole_at) == ["alice", "carol"]
+
+
 def test_counting_costs_no_statement(django_assert_num_queries):
     machine = Machine(alice())
     machine.ask()

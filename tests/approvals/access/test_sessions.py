@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user
@@ -12,10 +12,14 @@ from django.http import HttpRequest
 from django.test import Client
 from django.utils import timezone
 
-from approvals.access.sessions import user_of, users_of
+from approvals.access import sessions
+from approvals.access.callers import SCOPES, Credentials
+from approvals.access.sessions import encrypt_session, note_use, take_used, user_of, user_of_encrypted_session, users_of
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
+
+NOON = datetime(2026, 3, 29, 12, tzinfo=UTC)
 
 
 def session_of(user) -> str:
@@ -87,6 +91,7 @@ def test_a_session_ends_when_it_ends_for_django(end):
     mine, other = alice(), bob()
     key, kept = session_of(mine), session_of(other)
     assert users_of([key, kept]) == {key: mine, kept: other} == {key: to_django(key), kept: to_django(kept)}
+    assert users_of([kept]) == {kept: other}
     end(key, mine)
     assert users_of([key, kept]) == {kept: other}
     assert (user_of(key), to_django(key)) == (None, None)
@@ -106,3 +111,39 @@ def test_an_invented_session_key_has_no_user_and_does_not_affect_others(key):
     mine = alice()
     good = session_of(mine)
     assert users_of([key, good]) == {good: mine}
+
+
+def test_a_long_response_finds_whoever_it_was_begun_for_in_their_session_until_that_ends():
+    mine = alice()
+    key = session_of(mine)
+    credentials = Credentials(None, key)
+    caller = credentials.caller()
+    assert caller is not None
+    assert (caller.user, caller.session_key, caller.by_session, caller.scopes) == (mine, key, True, set(SCOPES))
+    log_out(key, mine)
+    assert (credentials.caller(), Credentials(None, None).caller()) == (None, None)
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "gAAAAABnonsense"])
+def test_what_was_not_encrypted_here_refers_to_no_session(text):
+    assert user_of_encrypted_session(text, alice().pk) == ("", None)
+
+
+def test_an_encrypted_session_belongs_to_its_user_alone():
+    mine, other = alice(), bob()
+    key = session_of(mine)
+    text = encrypt_session(key, mine)
+    assert user_of_encrypted_session(text, mine.pk) == (key, mine)
+    assert user_of_encrypted_session(text, other.pk) == (key, None)
+
+
+def test_between_two_writes_a_bounded_number_of_sessions_is_noted_each_with_its_last_use(monkeypatch):
+    take_used()
+    monkeypatch.setattr(sessions, "MOST", 2)
+    moments = [NOON + timedelta(seconds=number) for number in range(4)]
+    monkeypatch.setattr(timezone, "now", iter(moments).__next__)
+    for key in ("first", "second", "one too many", "first"):
+        note_use(key)
+    assert take_used() == {"first": moments[2], "second": moments[1]}
+    note_use("one too many")
+    assert take_used() == {"one too many": moments[3]}

@@ -9,14 +9,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
 from approvals.access.callers import SCOPES
-from approvals.access.rights import DECIDE
+from approvals.access.rights import ALL, DECIDE, holds
 from approvals.access.standing import read_again, standing_of, standings_of
 from approvals.actions.closing import ReportedResult, close_workflow, report_result
 from approvals.actions.policy import ask_about_everything, revoke_grant
@@ -45,8 +46,10 @@ def take_right(actor: Actor) -> None:
     User.objects.get(pk=actor.pk).user_permissions.remove(Permission.objects.get(codename="decide_approvalrequest"))
 
 
-def end_session(_actor: Actor) -> None:
-    Session.objects.all().delete()
+def end_session(actor: Actor) -> None:
+    """End the actor's session; another one of the same person goes on."""
+    if isinstance(actor, SessionActor):
+        Session.objects.filter(pk=actor.session_key).delete()
 
 
 def let_session_expire(_actor: Actor) -> None:
@@ -74,7 +77,8 @@ def nothing(_actor: Actor) -> None:
 def in_a_browser() -> SessionActor:
     """Bob, logged in, as a page has read him."""
     client, person = Client(), bob()
-    client.force_login(person)
+    for each in (Client(), client):
+        each.force_login(person)
     return SessionActor(User.objects.get(pk=person.pk), client.session.session_key or "")
 
 
@@ -215,13 +219,41 @@ def test_a_right_that_came_while_the_call_waited_counts():
 
 
 def test_whoever_was_removed_meanwhile_is_not_logged_in():
+    alice()
     actor = with_a_key()
     User.objects.get(pk=actor.pk).user_permissions.clear()
     User.objects.filter(pk=actor.pk).delete()
-    with pytest.raises(NotAuthenticated):
-        read_again(actor)
+    for removed in (actor, actor.user):
+        with pytest.raises(NotAuthenticated):
+            read_again(removed)
 
 
 def test_the_standing_of_several_people_is_that_of_each():
     people = [alice(), bob()]
     assert standings_of([*(person.pk for person in people), 0]) == {person.pk: standing_of(person) for person in people}
+
+
+def test_a_permission_of_the_same_name_in_another_app_gives_no_right():
+    person, team = make_person("hal"), Group.objects.create(name="Finance")
+    person.groups.add(team)
+    elsewhere = ContentType.objects.get(app_label="auth", model="user")
+    for right in ALL:
+        permission = Permission.objects.create(codename=right.partition(".")[2], content_type=elsewhere, name=right)
+        person.user_permissions.add(permission)
+        team.permissions.add(permission)
+    assert standing_of(User.objects.get(pk=person.pk)).rights == frozenset()
+    assert [right for right in sorted(ALL) if User.objects.filter(holds(right, "pk")).exists()] == []
+
+
+@pytest.mark.parametrize("right", sorted(ALL))
+def test_a_right_is_held_directly_or_through_a_team_and_by_no_one_else(right):
+    permission = Permission.objects.get(codename=right.partition(".")[2], content_type__app_label="approvals")
+    direct, member = make_person("direct"), make_person("member")
+    make_person("no one")
+    team = Group.objects.create(name="Finance")
+    direct.user_permissions.add(permission)
+    team.permissions.add(permission)
+    member.groups.add(team)
+    assert {person.username for person in User.objects.filter(holds(right, "pk"))} == {"direct", "member"}
+    standings = standings_of(User.objects.values_list("pk", flat=True))
+    assert {pk for pk, standing in standings.items() if standing.rights == {right}} == {direct.pk, member.pk}

@@ -67,7 +67,7 @@ def test_rights_are_those_of_this_app_that_an_active_person_or_a_team_of_theirs_
 def test_scopes_leave_nothing_to_whoever_may_not_see_what_others_ask_unless_they_ignore_scopes(own, superuser):
     standing = standing_with(row(own_rights=joined(own), superuser=superuser, scoped=True, stands_in=not superuser), PK)
     limited = superuser is False and ("7", rights.IGNORE_SCOPES) not in own
-    assert (standing.reach, standing.away_for) == (NOWHERE if limited else None, ())
+    assert (standing.reach, standing.away_for, standing.by_key) == (NOWHERE if limited else None, (), False)
 
 
 def with_a_key(*scopes: str, until: datetime | None = None) -> KeyActor:

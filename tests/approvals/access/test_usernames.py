@@ -57,6 +57,15 @@ def test_misleading_names_are_refused_by_the_action_the_form_the_admin_and_the_c
     assert User.objects.count() == 4
 
 
+def test_the_refusal_of_a_mixed_name_names_each_letter_of_another_alphabet():
+    with pytest.raises(ValidationError) as refused:
+        validate_new_username(f"{CYRILLIC_A}pprov\u0435r")
+    assert refused.value.messages == [
+        "The username mixes letters of different alphabets: "
+        f"{CYRILLIC_A} (U+0430, CYRILLIC SMALL LETTER A), \u0435 (U+0435, CYRILLIC SMALL LETTER IE)"
+    ]
+
+
 def test_honest_names_of_any_alphabet_are_accepted():
     root = User.objects.create_superuser("root")
     for name in (

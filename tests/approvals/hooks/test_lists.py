@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.access.tool_lists import DEFAULT, MAX_PATTERNS, Ruling, ToolLists, lists_from, matches
+from approvals.access.tool_lists import DEFAULT, MAX_PATTERN, MAX_PATTERNS, Ruling, ToolLists, lists_from, matches
 from approvals.administration.keys import actions
 from approvals.exceptions import Invalid, NotFound
 from approvals.models import ApprovalRequest, AuditEntry
@@ -105,6 +105,20 @@ def test_by_default_everything_waits_that_does_not_only_read(tool, ruling):
     assert DEFAULT.ruling(tool)[0] == ruling
 
 
+#: The tools of Claude Code and Codex that read, or start sub-agents, whose calls arrive one by one.
+LEFT_TO_THE_AGENT = [
+    "Agent", "BashOutput", "EnterPlanMode", "Glob", "Grep", "LS", "ListMcpResourcesTool", "NotebookRead", "Read", "Task",
+    "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskUpdate", "TodoRead", "TodoWrite", "ToolSearch",
+    "update_plan", "view_image",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", LEFT_TO_THE_AGENT)
+def test_by_default_no_one_is_asked_about_a_tool_that_only_reads(tool):
+    assert lists_from(None).ruling(tool) == (Ruling.ALLOWED, tool)
+    assert lists_from(None).ruling(f"{tool}2") == (Ruling.GATED, "*")
+
+
 def test_denied_wins_then_the_closest_pattern_and_of_two_alike_the_gated_one():
     lists = ToolLists(
         gated=("mcp__crm__delete", "Edit"), allowed=("mcp__*", "Edit", "Bash"), denied=("mcp__crm__d*", "B*")
@@ -117,6 +131,13 @@ def test_denied_wins_then_the_closest_pattern_and_of_two_alike_the_gated_one():
         (Ruling.DENIED, "B*"),
         (Ruling.ALLOWED, ""),
     ]
+
+
+def test_the_closest_pattern_is_the_one_that_spells_out_most_of_the_name():
+    patterns = ("mcp__*", "*crm__read")
+    assert ToolLists(gated=patterns).ruling("mcp__crm__read") == (Ruling.GATED, "*crm__read")
+    assert ToolLists(gated=(), allowed=patterns).ruling("mcp__crm__read") == (Ruling.ALLOWED, "*crm__read")
+    assert ToolLists(denied=patterns).ruling("mcp__crm__read") == (Ruling.DENIED, "*crm__read")
 
 
 @pytest.mark.django_db
@@ -196,6 +217,15 @@ def test_changed_lists_are_on_record_with_what_was_before():
         "bob",
     )
     assert lists_from(ApiKey.objects.get().tool_lists) == lists
+
+
+def test_a_list_may_have_as_many_and_as_long_lines_as_its_bounds_say():
+    ToolLists(denied=["x" * MAX_PATTERN] * MAX_PATTERNS).check()
+    for name in ("gated", "allowed", "denied"):
+        for wrong in (["x"] * (MAX_PATTERNS + 1), ["x" * (MAX_PATTERN + 1)]):
+            with pytest.raises(Invalid) as refused:
+                ToolLists(**{name: wrong}).check()
+            assert list(refused.value.errors) == [name]
 
 
 @pytest.mark.django_db

@@ -7,10 +7,12 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client as Browser
+from django.test import RequestFactory
 from django.utils import timezone
 
 from approvals.access import callers
 from approvals.administration.keys.actions import create_key
+from approvals.exceptions import NotAuthenticated
 from approvals.models.keys import ApiKey
 from chats.models import Chat
 from tests.hitlsite.site.test_security import OPEN_TO_PROGRAMS, addresses
@@ -70,6 +72,16 @@ def test_a_key_reaches_as_far_as_its_scopes(method, path, scope):
     others = sorted({"ask", "decide", "read", "audit"} - {scope})
     answer = machine(people.alice(), *others).call(method, path, SAID)
     assert (answer.status, answer.code, scope in answer.json["detail"]) == (403, "scope_missing", True)
+
+
+def test_on_a_page_for_people_a_key_is_no_reason_to_ignore_cookies_and_identifies_no_one():
+    sent = {"Authorization": "Bearer pp_12345678_x"}
+    pages = [RequestFactory(headers=sent).get(path) for path in ("/api/chat", "/requests/")]
+    assert [callers.has_token(page) for page in pages] == [True, False]
+    assert not callers.has_token(RequestFactory().get("/api/chat"))
+    for page in pages:
+        with pytest.raises(NotAuthenticated):
+            callers.caller_of(page)
 
 
 def test_the_last_use_of_a_key_is_recorded_to_the_minute():

@@ -11,11 +11,13 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.access.absence import away_for, delegations
 from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid, NotAllowed, NotFound
 from approvals.models import Absence, ApprovalRequest, AuditEntry, ToolSettings
 from approvals.policy.grants import GrantTerms
+from approvals.queries.policy.deciders import deciders_among, suggested_deciders
 from approvals.states import Audience, Control, Door, Kind, Verdict, Width
 from tests.support.desk.away import DAY, away
 from tests.support.desk.pressing import browser
@@ -111,6 +113,26 @@ def test_an_absence_that_has_ended_meanwhile_does_not_count(absent):
     Absence.objects.all().delete()
     with pytest.raises(NotFound):
         decide(request, before, Verdict.APPROVE)
+
+
+def test_a_delegate_is_suggested_as_an_assignee_but_is_no_decider_in_their_own_right(absent):
+    erin, frank = make_person("erin", DECIDER), User.objects.get(username="frank")
+    for delegate, person in ((erin, absent), (make_person("gina", DECIDER), frank)):
+        away(person, delegate)
+    request = refund(alice())
+    assert suggested_deciders(request) == ["bob", "erin", "root"]
+    assert set(permissions.deciders_of(request).values_list("username", flat=True)) == {"bob", "erin", "root"}
+    assert deciders_among(request, [absent.pk, erin.pk, frank.pk]) == {absent.pk}
+
+
+def test_no_one_inactive_stands_in_for_anyone_or_is_stood_in_for(absent):
+    erin = make_person("erin", DECIDER)
+    away(absent, erin)
+    assert away_for([erin.pk, absent.pk]) == {erin.pk: [absent.pk]}
+    for person in (erin, absent):
+        User.objects.filter(pk=person.pk).update(is_active=False)
+        assert (away_for([erin.pk]), list(delegations())) == ({}, [])
+        User.objects.filter(pk=person.pk).update(is_active=True)
 
 
 def test_the_absent_person_may_still_decide(absent):

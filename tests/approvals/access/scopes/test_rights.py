@@ -13,7 +13,7 @@ from approvals.administration.scopes.actions import ScopeTerms, delete_scope, st
 from approvals.asking.answers import Answer
 from approvals.exceptions import CannotBeAssigned, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, ApproverScope
-from approvals.states import Door, Kind, Verdict
+from approvals.states import Control, Door, Kind, Verdict
 from tests.support.desk.away import away
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.desk.scopes import again, make_scope, people_allowed, people_found
@@ -82,6 +82,32 @@ def test_the_right_to_ignore_scopes_leaves_the_others_as_they_are(admin):
     assert rights(admin, request) == (True, True, True)
 
 
+def test_another_way_to_log_in_changes_nothing_in_who_decides_and_administers(admin, settings):
+    decider = bob()
+    settings.AUTHENTICATION_BACKENDS = [
+        *settings.AUTHENTICATION_BACKENDS,
+        "django.contrib.auth.backends.RemoteUserBackend",
+    ]
+    assert (set(permissions.deciders()), set(permissions.administrators())) == ({decider, admin}, {admin})
+
+
+@pytest.mark.parametrize("control", [None, Control.CONFIRM])
+def test_inactive_people_see_and_decide_nothing_and_are_found_nowhere(admin, control):
+    request = make_request(make_person("owner"), tool_name="refund")
+    decider = bob()
+    ApprovalRequest.objects.filter(pk=request.pk).update(control=control, assigned_to=decider)
+    make_scope(decider, by=admin, tools=["refund"])
+    request = stored(request)
+    runs = {"owner"} if control else set()
+    assert people_found(request) == people_allowed(request) == ({"bob", "owner", "root"}, {"bob", "root"} | runs)
+    assert set(permissions.deciders()) == {decider, admin}
+    assert set(permissions.administrators()) == {admin}
+    User.objects.update(is_active=False)
+    assert people_found(request) == people_allowed(request) == (set(), set())
+    assert not permissions.deciders().exists()
+    assert not permissions.administrators().exists()
+
+
 def test_members_of_a_team_are_in_its_scope_as_long_as_they_are_members(admin):
     decider, team = bob(), Group.objects.create(name="payments")
     make_scope(team, by=admin, tools=["refund"])
@@ -93,6 +119,21 @@ def test_members_of_a_team_are_in_its_scope_as_long_as_they_are_members(admin):
     assert (before, inside, rights(decider, request)) == ((False,) * 3, (True,) * 3, (False,) * 3)
 
 
+def test_the_people_found_for_a_request_are_those_whom_its_scopes_name_directly_or_by_a_team(admin):
+    team = Group.objects.create(name="payments")
+    member, named = bob(), make_person("named", "decide_approvalrequest")
+    elsewhere = make_person("elsewhere", "decide_approvalrequest")
+    member.groups.add(team)
+    make_scope(team, by=admin, tools=["refund"])
+    make_scope(named, by=admin, tools=["refund", "other"])
+    make_scope(elsewhere, by=admin, tools=["payroll"])
+    make_scope(Group.objects.create(name="empty"), by=admin, tools=["refund"])
+    asker = alice()
+    tools = ("refund", "other", "payroll")
+    found = [people_found(make_request(asker, tool_name=tool))[1] for tool in tools]
+    assert found == [{"bob", "named", "root"}, {"named", "root"}, {"elsewhere", "root"}]
+
+
 @pytest.mark.parametrize(
     ("value", "may_decide"),
     [(1000, True), (1000.01, False), (-1000, True), (-1001, False), ("999", True), (None, False), (True, False)],
@@ -102,6 +143,7 @@ def test_an_amount_has_to_be_within_the_limit_and_a_missing_one_never_is(admin, 
     make_scope(decider, by=admin, limit=1000)
     request = make_request(alice(), input={} if value is None else {"amount": value})
     assert rights(decider, request) == (True, may_decide, True)
+    assert people_found(request)[1] == ({"bob", "root"} if may_decide else {"root"})
 
 
 def test_of_several_scopes_the_largest_limit_counts(admin):

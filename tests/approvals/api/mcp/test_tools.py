@@ -237,6 +237,26 @@ def test_asking_people_is_allowed_only_by_a_list_that_names_the_tool():
     assert agent.call("permission", asking).value["behavior"] == "deny"
 
 
+@pytest.mark.parametrize(
+    ("tool", "behavior"),
+    [
+        ("ask_human", "allow"),
+        ("check_request", "allow"),
+        ("permission", "allow"),
+        ("report_result", "allow"),
+        ("request_approval", "allow"),
+        ("another", "deny"),
+    ],
+)
+def test_only_the_tools_of_pausepoint_itself_are_allowed_by_a_list_without_a_person(tool, behavior):
+    agent = Agent(alice())
+    name = f"mcp__desk__{tool}"
+    ApiKey.objects.update(tool_lists=ToolLists(gated=(), allowed=(name,)).document())
+    asking = {"tool_name": name, "input": QUESTION, "tool_use_id": "toolu_2"}
+    assert agent.call("permission", asking).value["behavior"] == behavior
+    assert ApprovalRequest.objects.exists() is (behavior == "deny")
+
+
 #: Values that no request can store, where they are, and the error for the model.
 UNSTORABLE = {
     "a large integer": ({"amount": 2**53}, "input.amount: an integer is larger than 2^53; send it as a string"),
