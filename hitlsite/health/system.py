@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,7 +12,6 @@ from urllib.parse import urlsplit
 import django
 from django.apps import apps
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models.functions import Now
 from django.http import HttpResponse
@@ -25,18 +23,16 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from approvals.access import permissions
-from approvals.access.administrators import break_glass_account, can_break_glass
-from approvals.access.factors import lacking
 from approvals.administration.guards import administrators_only
 from approvals.background import sweep
 from approvals.http import SignedIn
 from approvals.models import AuditEntry, processes
-from approvals.models.people import RoleName
 from approvals.outbound import outbox, push
 from approvals.states import Channel
-from approvals.text.text import visible
 from hitlsite import __version__
 from hitlsite.health import readiness
+from hitlsite.health.parts import BAD, OK, WARN, SystemPart
+from hitlsite.health.sign_in import second_factors, single_sign_on
 from hitlsite.storage import unwritable_folder
 
 if apps.is_installed("chats"):
@@ -52,22 +48,6 @@ SECOND = 2
 ALONE_FOR = timedelta(days=30)
 #: Work overdue for this long shows that no sweep is running.
 LATE = timedelta(minutes=1)
-#: How long the page waits for the provider of single sign-on.
-PROVIDER_SECONDS = 2.0
-
-OK = "ok"
-WARN = "warn"
-BAD = "bad"
-
-
-@dataclass(frozen=True, slots=True)
-class SystemPart:
-    """One component: its state, its description, and how to fix a problem."""
-
-    name: str
-    state: str
-    summary: str
-    advice: str = ""
 
 
 @administrators_only
@@ -287,59 +267,6 @@ def _mail() -> Iterator[SystemPart]:
         yield SystemPart(_("Mail"), WARN, _("Not set up"), advice)
 
 
-def _single_sign_on() -> Iterator[SystemPart]:
-    part = _("Single sign-on")
-    if not settings.OIDC_ISSUER:
-        yield SystemPart(part, OK, _("Not used: people log in with passwords"))
-        return
-    from hitlsite.accounts import single_sign_on  # noqa: PLC0415 - loaded late
-
-    names = {"name": settings.OIDC_NAME, "issuer": settings.OIDC_ISSUER}
-    problem = single_sign_on.provider_problem(PROVIDER_SECONDS)
-    if problem:
-        advice = _("Check OIDC_ISSUER and the provider: %(problem)s") % {
-            "problem": problem
-        }
-        summary = _("%(name)s (%(issuer)s) cannot be used") % names
-        yield SystemPart(part, WARN, summary, advice)
-    else:
-        yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
-    if settings.OIDC_ONLY:
-        yield _break_glass()
-
-
-def _break_glass() -> SystemPart:
-    part = _("Break-glass account")
-    account = break_glass_account()
-    if account is not None and can_break_glass(account):
-        return SystemPart(part, OK, visible(account.get_username()))
-    advice = _(
-        "No one can log in while the provider is down. Name an active administrator who has a password: "
-        "manage.py breakglass --user NAME"
-    )
-    return SystemPart(part, WARN, _("None that could log in"), advice)
-
-
-def _second_factors() -> Iterator[SystemPart]:
-    part = _("Second factors")
-    if not settings.SECOND_FACTOR_ROLES:
-        yield SystemPart(part, OK, _("Needed by no role"))
-        return
-    active = User.objects.filter(is_active=True)
-    missing = len(lacking(set(active.values_list("pk", flat=True))))
-    roles = ", ".join(
-        str(RoleName(name).label) for name in settings.SECOND_FACTOR_ROLES
-    )
-    summary = _("Needed by these roles: %(roles)s") % {"roles": roles}
-    if missing:
-        advice = ngettext(
-            "%(count)d person has none yet.", "%(count)d people have none yet.", missing
-        )
-        yield SystemPart(part, WARN, summary, advice % {"count": missing})
-    else:
-        yield SystemPart(part, OK, summary)
-
-
 def _push() -> Iterator[SystemPart]:
     if push.is_available():
         yield SystemPart(
@@ -397,8 +324,8 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     _disk,
     _files,
     _mail,
-    _single_sign_on,
-    _second_factors,
+    single_sign_on,
+    second_factors,
     _push,
     _model,
 )

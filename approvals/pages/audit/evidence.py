@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 
 from approvals.access import permissions
 from approvals.http import SignedIn
-from approvals.pages.audit.lines import EVENT_LABELS
+from approvals.pages.audit.labels import EVENT_LABELS
 from approvals.pages.audit.views import for_readers
 
 

@@ -10,12 +10,12 @@ from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from approvals.actions.policy.grants.events import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
 from approvals.db.json_pointer import pointer_parts
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Vote, Workflow
+from approvals.pages.audit.labels import AREAS, EVENT_LABELS, REQUESTED, TONES
 from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.described import read_schema
@@ -39,118 +39,6 @@ MAX_VALUES = 3
 MAX_NOTE = 200
 #: Members with a person's text or a call's error: the first of these is the note of a line, and none is among its values.
 NOTES = ("comment", "text", "error_text", "explanation", "reason")
-
-#: Labels of events without further details; also the options of the filter.
-EVENT_LABELS = {
-    "request.created": gettext_lazy("Requested"),
-    "request.voted": gettext_lazy("Vote"),
-    "request.decided": gettext_lazy("Decided"),
-    "request.cancelled": pgettext_lazy("audit", "Request cancelled"),
-    "request.expired": pgettext_lazy("audit", "Request expired"),
-    "request.claimed": gettext_lazy("Assigned to themselves"),
-    "request.released": pgettext_lazy("audit", "Unassigned"),
-    "request.assigned": pgettext_lazy("audit", "Assigned"),
-    "request.commented": gettext_lazy("Internal note added"),
-    "request.reminded": gettext_lazy("Reminder sent"),
-    "request.escalated": gettext_lazy("Escalated"),
-    "request.advised": gettext_lazy("Advice added"),
-    "request.undecidable": gettext_lazy("No one may decide it"),
-    "request.taken": gettext_lazy("Approval used by a call"),
-    "request.secret_shown": gettext_lazy("Hidden value shown"),
-    "resume.taken": gettext_lazy("Resume lease claimed"),
-    "resume.released": gettext_lazy("Resume lease released"),
-    "resume.lost": gettext_lazy("Resume lease expired without completion"),
-    "resume.completed": gettext_lazy("Resumed"),
-    "tool.result": gettext_lazy("Result recorded"),
-    "tool.other_input": gettext_lazy("What ran differs from what was approved"),
-    "tool.denied": gettext_lazy("Call denied by the lists of its key"),
-    "turn.stopped": gettext_lazy("Turn stopped"),
-    "turn.failed": gettext_lazy("Turn failed"),
-    "turn.refused": gettext_lazy("Model refused"),
-    "chat.branched": gettext_lazy("Chat branched"),
-    "event.resent": gettext_lazy("Event sent again"),
-    "key.created": gettext_lazy("API key created"),
-    "key.revoked": gettext_lazy("API key revoked"),
-    "key.changed": gettext_lazy("API key changed"),
-    "retention.pruned": gettext_lazy("Old data removed"),
-    "login.succeeded": gettext_lazy("Logged in"),
-    "login.failed": gettext_lazy("Log-in failed"),
-    "login.break_glass": gettext_lazy("Break-glass account logged in"),
-    "password.changed": gettext_lazy("Password changed"),
-    "password.reset": gettext_lazy("Password reset with a link"),
-    "factor.added": gettext_lazy("Second factor added"),
-    "factor.removed": gettext_lazy("Second factor removed"),
-    "person.created": gettext_lazy("Person added"),
-    "person.invited": gettext_lazy("Invitation sent or cancelled"),
-    "invitation.accepted": gettext_lazy("Invitation accepted"),
-    "person.changed": gettext_lazy("Person changed"),
-    "change.waiting": gettext_lazy("Change requested, confirmed or cancelled"),
-    "change.alone": gettext_lazy("Loosened by one administrator alone"),
-    "team.changed": gettext_lazy("Team changed"),
-    "sign_in.changed": gettext_lazy("Sign-in changed"),
-    "absence.set": gettext_lazy("Absence set"),
-    "absence.ended": gettext_lazy("Absence ended or cancelled"),
-    "duty.set": gettext_lazy("On duty set"),
-    "duty.unreadable": gettext_lazy("On-duty calendar could not be read"),
-    "duty.readable": gettext_lazy("On-duty calendar read again"),
-    "admin.changed": gettext_lazy("Changed in the admin"),
-    "webhook.changed": gettext_lazy("Webhook changed"),
-    "rule.changed": gettext_lazy("Notification rule changed"),
-    "scope.created": gettext_lazy("Approver scope added"),
-    "scope.changed": gettext_lazy("Approver scope changed"),
-    "scope.deleted": gettext_lazy("Approver scope deleted"),
-    "tool.changed": gettext_lazy("Settings of a tool changed"),
-    "priority.changed": gettext_lazy("Settings of priorities changed"),
-    "policy.proposed": gettext_lazy("Policy proposed"),
-    "policy.applied": gettext_lazy("Policy applied"),
-    "policy.declined": gettext_lazy("Proposed policy declined"),
-    "grant.given": gettext_lazy("Grant given"),
-    "grant.used": gettext_lazy("Grant used"),
-    "grant.revoked": gettext_lazy("Grant revoked"),
-    "grant.ended": gettext_lazy("Grant ended"),
-    "grant.stopped": gettext_lazy("Ask about everything: on"),
-    "grant.resumed": gettext_lazy("Ask about everything: off"),
-    "agent.flooded": gettext_lazy("Many similar requests are waiting"),
-}
-REQUESTED = {
-    Kind.APPROVAL: gettext_lazy("Approval requested"),
-    Kind.QUESTION: gettext_lazy("Question asked"),
-    Kind.FORM: gettext_lazy("Form sent"),
-    Kind.RECOVERY: gettext_lazy("Outcome of a call asked for"),
-}
-#: The icon and tone of an event, by its verdict, state or name.
-TONES = {
-    "approve": ("check", "good"),
-    "edit": ("pencil", "good"),
-    "respond": ("message-square", "good"),
-    "reject": ("x", "bad"),
-    "cancel": ("ban", "plain"),
-    "expire": ("hourglass", "warn"),
-    "succeeded": ("circle-check", "good"),
-    "failed": ("triangle-alert", "bad"),
-    "tool.other_input": ("triangle-alert", "bad"),
-    "tool.denied": ("ban", "bad"),
-    "request.created": ("inbox", "plain"),
-    "request.reminded": ("bell", "plain"),
-    "request.escalated": ("bell", "warn"),
-    "resume.lost": ("triangle-alert", "warn"),
-    "duty.unreadable": ("triangle-alert", "warn"),
-    "turn.failed": ("triangle-alert", "bad"),
-    "turn.refused": ("ban", "warn"),
-    "login.failed": ("shield-alert", "warn"),
-    "login.break_glass": ("shield-alert", "bad"),
-}
-AREAS = {
-    "request": ("inbox", "plain"),
-    "tool": ("circle-check", "plain"),
-    "grant": ("circle-check", "plain"),
-    "turn": ("message-square", "plain"),
-    "chat": ("message-square", "plain"),
-    "agent": ("inbox", "warn"),
-    "key": ("key-round", "plain"),
-    "login": ("user-check", "plain"),
-    "password": ("shield", "plain"),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ from approvals.exceptions import Invalid, NotFound
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.models.preferences import ListPage
 from approvals.pages.audit.csv_export import csv_for_people
-from approvals.pages.audit.lines import EVENT_LABELS, lines
+from approvals.pages.audit.labels import EVENT_LABELS
+from approvals.pages.audit.lines import lines
 from approvals.queries.audit import (
     AuditPage,
     entries_for,

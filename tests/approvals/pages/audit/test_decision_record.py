@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from approvals import actions
 from approvals.models import Workflow
-from approvals.pages.audit.lines import EVENT_LABELS
+from approvals.pages.audit.labels import EVENT_LABELS
 from approvals.pages.audit.record import MAX_INPUT
 from approvals.record.events import EVENTS
 from approvals.states import Door, Verdict

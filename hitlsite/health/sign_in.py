@@ -1,0 +1,72 @@
+"""The lines of the System page on sign-in: the OpenID provider, the break-glass account, and second factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from approvals.access.administrators import break_glass_account, can_break_glass
+from approvals.access.factors import lacking
+from approvals.models.people import RoleName
+from approvals.text.text import visible
+from hitlsite.health.parts import OK, WARN, SystemPart
+
+#: How long the page waits for the provider of single sign-on.
+PROVIDER_SECONDS = 2.0
+
+
+def single_sign_on() -> Iterator[SystemPart]:
+    part = _("Single sign-on")
+    if not settings.OIDC_ISSUER:
+        yield SystemPart(part, OK, _("Not used: people log in with passwords"))
+        return
+    from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
+
+    names = {"name": settings.OIDC_NAME, "issuer": settings.OIDC_ISSUER}
+    problem = flow.provider_problem(PROVIDER_SECONDS)
+    if problem:
+        advice = _("Check OIDC_ISSUER and the provider: %(problem)s") % {
+            "problem": problem
+        }
+        summary = _("%(name)s (%(issuer)s) cannot be used") % names
+        yield SystemPart(part, WARN, summary, advice)
+    else:
+        yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
+    if settings.OIDC_ONLY:
+        yield _break_glass()
+
+
+def _break_glass() -> SystemPart:
+    part = _("Break-glass account")
+    account = break_glass_account()
+    if account is not None and can_break_glass(account):
+        return SystemPart(part, OK, visible(account.get_username()))
+    advice = _(
+        "No one can log in while the provider is down. Name an active administrator who has a password: "
+        "manage.py breakglass --user NAME"
+    )
+    return SystemPart(part, WARN, _("None that could log in"), advice)
+
+
+def second_factors() -> Iterator[SystemPart]:
+    part = _("Second factors")
+    if not settings.SECOND_FACTOR_ROLES:
+        yield SystemPart(part, OK, _("Needed by no role"))
+        return
+    active = User.objects.filter(is_active=True)
+    missing = len(lacking(set(active.values_list("pk", flat=True))))
+    roles = ", ".join(
+        str(RoleName(name).label) for name in settings.SECOND_FACTOR_ROLES
+    )
+    summary = _("Needed by these roles: %(roles)s") % {"roles": roles}
+    if missing:
+        advice = ngettext(
+            "%(count)d person has none yet.", "%(count)d people have none yet.", missing
+        )
+        yield SystemPart(part, WARN, summary, advice % {"count": missing})
+    else:
+        yield SystemPart(part, OK, summary)
