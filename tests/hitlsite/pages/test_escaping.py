@@ -240,5 +240,6 @@ def test_error_pages_escape_addresses(bob, evil):
         assert_harmless(shown.text, shown=False)
     client.logout()
     assert_harmless(client.get("/login/", {"next": evil}).text, shown=False)
-    (hidden,) = parse(client.get("/login/", {"next": evil}).text).find("input", name="next")
-    assert hidden.attributes["value"] == evil
+    # In the form of the password and in that of the passkey.
+    hidden = parse(client.get("/login/", {"next": evil}).text).find("input", name="next")
+    assert [field.attributes["value"] for field in hidden] == [evil, evil]

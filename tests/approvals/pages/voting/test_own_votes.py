@@ -102,7 +102,7 @@ def test_a_row_says_what_it_counts_and_names_everyone_who_decided(payment, peopl
     (names, *_) = parse(auditor.get("/audit/?event=request.decided").text).find("p", class_="audit-who")
     assert [link.words for link in names.find("a")] == ["bob", "dave"]
     record = parse(auditor.get(f"{payment.get_absolute_url()}record/").text)
-    assert record.find("section", class_="facts")[0].find("dd")[1].words.startswith("bob, dave ")
+    assert record.find("section", class_="facts")[0].find("dd")[1].words.startswith("bob dave ")
 
 
 def test_it_says_it_of_a_rejection_and_of_changes_and_not_to_others(people):
