@@ -31,6 +31,7 @@ DOCUMENTED = "http://127.0.0.1:8000"
 INSTALLED = {
     "docs/how-to/back-up-and-restore.md",
     "docs/how-to/run-it-for-a-team.md",
+    "docs/how-to/second-factors.md",
 }
 #: Pages that install the Python client, which is in the clone.
 CLIENTS = {"docs/tutorial.md"}
@@ -64,6 +65,9 @@ NOT_RUN = {
     "docs/how-to/ask-from-any-agent.md: docker compose": DOCKER,
     'docs/how-to/ask-from-any-agent.md: curl -sS "$DESK/api/v1/requests/$ID/decision"': (
         "refused, since a person has decided the request by then; test_ask_from_any_agent.py runs it"
+    ),
+    "docs/how-to/break-glass-when-sign-on-is-down.md: .venv/bin/python manage.py breakglass": (
+        "needs an account of yours; tests/hitlsite/accounts/test_only_single_sign_on.py runs it"
     ),
     "docs/how-to/back-up-and-restore.md: mv var/pausepoint.sqlite3": (
         "replaces the database of the running server; tests/proofs/site/test_backups.py restores one"

@@ -129,6 +129,8 @@ def test_a_rule_is_written_replayed_applied_and_used(windows, server, axe):
         in page.locator("#faults").inner_text()
     )
     assert violations(page, axe) == {}
+    press(page, "Discard the draft")
+    page.get_by_text("Draft discarded.").wait_for()
 
 
 def test_leaving_a_half_written_rule_asks_first(windows, server):
