@@ -12,6 +12,7 @@ from pausepoint.desk import LEASE, AsyncDesk, Desk, DeskError, Refused, Resume
 from pausepoint.durable import Resumption, taken_by_other
 from pausepoint.threads.steps import (
     Step,
+    check_answers_reach_their_calls,
     check_not_repeated,
     inner_configs,
     is_copy,
@@ -58,6 +59,9 @@ def resume_from_desk(
         if step is None:
             return Resumption("finished", output)
         if graph.checkpointer and state.interrupts:
+            check_answers_reach_their_calls(
+                graph, graph.get_state(config, subgraphs=True)
+            )
             check_not_repeated(
                 graph.checkpointer.get_tuple(each) for each in inner_configs(state)
             )
@@ -142,6 +146,9 @@ async def aresume_from_desk(
         if step is None:
             return Resumption("finished", output)
         if graph.checkpointer and state.interrupts:
+            check_answers_reach_their_calls(
+                graph, await graph.aget_state(config, subgraphs=True)
+            )
             check_not_repeated(
                 [
                     await graph.checkpointer.aget_tuple(each)

@@ -16,6 +16,8 @@ from pausepoint.threads.tool_guard import DecidedCall, ToolGuard, result_of
 
 #: The node that marks a copy of the last checkpoint for LangGraph: the thread pauses again, with new interrupt ids.
 COPY = "__copy__"
+#: The beginning of the path of a task that an edge of the graph started, not a `Send`.
+PULLED = "__pregel_pull"
 #: The message to people about an error, and the maximum length of the error in it.
 FAILED = "An earlier attempt to go on after this was decided ended in an error, and may have run in part: `{error}`"
 MAX_FAILURE = 1000
@@ -259,6 +261,30 @@ def check_not_repeated(checkpoints: Iterable[Any]) -> None:
                     "A node of the thread has paused again after people have approved something in it. It begins anew with each "
                     "answer, so what was approved would run twice. Let each call be a task of its own, such as by Send, with one "
                     "interrupt before what it does."
+                )
+
+
+def check_answers_reach_their_calls(graph: Any, state: Any) -> None:
+    """Raise CannotGoOn if a `ToolNode` of the graph or its subgraphs runs several calls as one task, and one of them asks.
+
+    LangGraph gives the answer to the call that asks first then, not to the one that people were asked about (seen with langgraph
+    1.2.24, findings/langgraph-tool-nodes-mix-up-answers.sh). `state` has the states of the subgraphs.
+    """
+    subgraphs = dict(graph.get_subgraphs())
+    for task in state.tasks:
+        if not task.interrupts:
+            continue
+        node = graph.nodes.get(task.name)
+        if hasattr(task.state, "tasks") and task.name in subgraphs:
+            check_answers_reach_their_calls(subgraphs[task.name], task.state)
+        elif task.path[0] == PULLED and hasattr(
+            getattr(node, "bound", None), "tools_by_name"
+        ):
+            last, answered = last_calls(state)
+            if len(last) - len(answered) > 1:
+                raise CannotGoOn(
+                    "Several calls of tools are one task of the graph, and LangGraph may give the answer for one of them to "
+                    "another. So no one is asked. Let each call be a task of its own, such as by Send."
                 )
 
 

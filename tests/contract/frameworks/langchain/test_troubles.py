@@ -107,20 +107,6 @@ def test_an_answer_that_the_node_cannot_use_is_asked_anew_with_the_error(agent, 
     assert (found["status"], found["count"]) == ("finished", 3)
 
 
-@pytest.mark.lacks(
-    "langchain",
-    "pauses",
-    "Several calls in one task of a graph, such as those of a plain `ToolNode` whose tools use `interrupt()`, start again "
-    "with each answer. After the first approval, the next question of the task is refused with an explanation: make each "
-    "call its own task.",
-)
-@pytest.mark.lacks(
-    "langchain",
-    "once",
-    "Several calls in one task of a graph, such as those of a plain `ToolNode` whose tools use `interrupt()`, start again "
-    "with each answer. After the first approval, the next question of the task is refused with an explanation: make each "
-    "call its own task.",
-)
 def test_a_task_that_pauses_again_after_an_approval_is_refused_in_words_and_runs_nothing_twice(agent, tmp_path):
     thread = Thread(agent, tmp_path, "pay")
     agent.decide(thread.begin()["pay"], "approve")
@@ -129,3 +115,27 @@ def test_a_task_that_pauses_again_after_an_approval_is_refused_in_words_and_runs
             "CannotGoOn: A node of the thread has paused again after people have approved something in it."
         )
         assert (thread.waiting(), thread.ran()) == ({}, ["pay A"])
+
+
+@pytest.mark.parametrize("loop", [False, True])
+@pytest.mark.parametrize("kind", ["together", "together within"])
+@pytest.mark.lacks(
+    "langchain",
+    "pauses",
+    "Several calls in one task of a graph, such as those of a plain `ToolNode` whose tools use `interrupt()`, are refused with "
+    "an explanation before anyone is asked: LangGraph may give the answer for one of them to another. Make each call its own "
+    "task.",
+)
+@pytest.mark.lacks(
+    "langchain",
+    "once",
+    "Several calls in one task of a graph, such as those of a plain `ToolNode` whose tools use `interrupt()`, are refused with "
+    "an explanation before anyone is asked: LangGraph may give the answer for one of them to another. Make each call its own "
+    "task.",
+)
+def test_no_one_is_asked_about_several_calls_of_one_task(agent, tmp_path, kind, loop):
+    thread = Thread(agent, tmp_path, kind, loop)
+    for environment in ({"BEGIN": "1"}, {}):
+        status = thread.start(**environment)["status"]
+        assert status.startswith("CannotGoOn: Several calls of tools are one task of the graph")
+        assert (agent.every_waiting(), thread.ran()) == ([], [])

@@ -96,7 +96,16 @@ def counting(saver: Any) -> Any:
 
 
 def paying(saver: Any) -> Any:
-    """All calls of a message are one task, whose tools ask by themselves."""
+    """A node asks about one payment after the other."""
+    graph = StateGraph(Count)
+    graph.add_node("pay", lambda _state: {"count": len([pay.func(order) for order in "AB"])})
+    graph.add_edge(START, "pay")
+    graph.add_edge("pay", END)
+    return graph.compile(checkpointer=saver)
+
+
+def paying_together(saver: Any) -> Any:
+    """All calls of a message are one task, whose tools ask by themselves, in a part of another graph if the kind says so."""
     wanted = [call("pay", {"order": order}, order) for order in "AB"]
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda _state: {"messages": [AIMessage("", tool_calls=wanted)]})
@@ -104,10 +113,17 @@ def paying(saver: Any) -> Any:
     graph.add_edge(START, "model")
     graph.add_edge("model", "tools")
     graph.add_edge("tools", END)
-    return graph.compile(checkpointer=saver)
+    if KIND == "together":
+        return graph.compile(checkpointer=saver)
+    outer = StateGraph(MessagesState)
+    outer.add_node("clerk", graph.compile())
+    outer.add_edge(START, "clerk")
+    outer.add_edge("clerk", END)
+    return outer.compile(checkpointer=saver)
 
 
 MAKE = {"raises": asked_agent, "when": asked_agent, "within": within, "count": counting, "pay": paying}
+MAKE |= {"together": paying_together, "together within": paying_together}
 
 
 def told(found: Any, values: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +139,7 @@ def run() -> dict[str, Any]:
     with SqliteSaver.from_conn_string(FILE) as saver, Desk() as desk:
         graph = MAKE[KIND](saver)
         if "BEGIN" in os.environ:
-            graph.invoke({"messages": [("user", "go")]} if KIND != "count" else {"count": 0}, CONFIG)
+            graph.invoke({"messages": [("user", "go")]} if KIND not in {"count", "pay"} else {"count": 0}, CONFIG)
         try:
             found = resume_from_desk(graph, desk, CONFIG)
         except Exception as error:
@@ -135,7 +151,9 @@ async def run_on_a_loop() -> dict[str, Any]:
     async with AsyncSqliteSaver.from_conn_string(FILE) as saver, AsyncDesk() as desk:
         graph = MAKE[KIND](saver)
         if "BEGIN" in os.environ:
-            await graph.ainvoke({"messages": [("user", "go")]} if KIND != "count" else {"count": 0}, CONFIG)
+            await graph.ainvoke(
+                {"messages": [("user", "go")]} if KIND not in {"count", "pay"} else {"count": 0}, CONFIG
+            )
         try:
             found = await aresume_from_desk(graph, desk, CONFIG)
         except Exception as error:
