@@ -137,6 +137,15 @@ def test_an_encrypted_session_belongs_to_its_user_alone():
     assert user_of_encrypted_session(text, other.pk) == (key, None)
 
 
+@pytest.mark.parametrize("end", [log_out, expire, new_password, deactivate])
+def test_an_encrypted_session_ends_with_the_session(end):
+    mine = alice()
+    key = session_of(mine)
+    text = encrypt_session(key, mine)
+    end(key, mine)
+    assert user_of_encrypted_session(text, mine.pk) == (key, None)
+
+
 def test_between_two_writes_a_bounded_number_of_sessions_is_noted_each_with_its_last_use(monkeypatch):
     take_used()
     monkeypatch.setattr(sessions, "MOST", 2)

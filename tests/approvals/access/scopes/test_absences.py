@@ -251,3 +251,13 @@ def test_without_absences_no_statement_is_added_and_with_one_a_decision_costs_fe
 
 def bob_again() -> User:
     return User.objects.get(username="bob")
+
+
+def test_delegates_stand_in_for_people_and_superusers_who_decide_and_are_away():
+    root, gone, person, other = User.objects.create_superuser("root"), bob(), alice(), make_person("frank", DECIDER)
+    away(root, person)
+    away(gone, person)
+    away(make_person("reader"), person)
+    away(other, gone)
+    assert away_for([person.pk]) == {person.pk: sorted([root.pk, gone.pk])}
+    assert away_for([person.pk, gone.pk, other.pk]) == {person.pk: sorted([root.pk, gone.pk]), gone.pk: [other.pk]}
