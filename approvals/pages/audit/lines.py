@@ -288,4 +288,5 @@ def _note(data: Mapping[str, Any]) -> str:
     """Return a person's text, or a call's error; its beginning if it is long."""
     text = next((data[name] for name in NOTES if data.get(name)), "")
     text = " ".join(text.split()) if isinstance(text, str) else ""
-    return visible(text[:MAX_NOTE]) + "…" * (len(text) > MAX_NOTE)
+    beginning = visible(text[:MAX_NOTE])
+    return f"{beginning}…" if len(text) > MAX_NOTE else beginning
