@@ -135,7 +135,9 @@ def _new_person(claims: Mapping[str, Any], email: str) -> User:
             return actions.add_from_provider(
                 username=username,
                 email=email,
-                roles=[role for role in (settings.OIDC_DEFAULT_ROLE,) if role],
+                roles=[settings.OIDC_DEFAULT_ROLE]
+                if settings.OIDC_DEFAULT_ROLE
+                else [],
                 provider=settings.OIDC_ISSUER,
             )
     raise NotAdmitted(

@@ -277,13 +277,9 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
         person = changeable_person(person_id, standing)
         if not person.is_active:
             raise NotFound(_("Person not found."))
-        if waits_for_second(person, standing):
-            tell_person(person, AccountMailReason.LINK_REQUESTED, by=by)
-            return request_change(
-                Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD
-            )
-        if is_protected(person):
-            _record_alone(Kind.LINK, person, by)
+        reason = AccountMailReason.LINK_REQUESTED
+        if waiting := _second_needed(Kind.LINK, person, standing, reason, by=by):
+            return waiting
         record_person("person.changed", person, {"change": "password_link"}, by=by)
         tell_person(person, AccountMailReason.LINK, by=by)
     return None
@@ -301,13 +297,9 @@ def reset_factors(person_id: int, *, by: User) -> PendingChange | None:
             raise NotAllowed(
                 _("You cannot reset your own factors. Ask another administrator.")
             )
-        if waits_for_second(person, standing):
-            tell_person(person, AccountMailReason.FACTORS_RESET_REQUESTED, by=by)
-            return request_change(
-                Kind.FACTORS, None, person=person, by=by, via=Door.DASHBOARD
-            )
-        if is_protected(person):
-            _record_alone(Kind.FACTORS, person, by)
+        reason = AccountMailReason.FACTORS_RESET_REQUESTED
+        if waiting := _second_needed(Kind.FACTORS, person, standing, reason, by=by):
+            return waiting
         record_person("person.changed", person, {"change": "factors"}, by=by)
         remove_factors(person, by=by)
     return None
@@ -327,6 +319,18 @@ def described(person: User) -> dict[str, object]:
         "rights": rights_of(person),
         "teams": list(names),
     }
+
+
+def _second_needed(
+    kind: Kind, person: User, standing: Standing, reason: AccountMailReason, *, by: User
+) -> PendingChange | None:
+    """Request a change from another administrator, and tell the person; if one is enough, record that and return None."""
+    if waits_for_second(person, standing):
+        tell_person(person, reason, by=by)
+        return request_change(kind, None, person=person, by=by, via=Door.DASHBOARD)
+    if is_protected(person):
+        _record_alone(kind, person, by)
+    return None
 
 
 def _record_alone(kind: Kind, person: User, by: User) -> None:
