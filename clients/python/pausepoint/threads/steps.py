@@ -277,15 +277,20 @@ def check_answers_reach_their_calls(graph: Any, state: Any) -> None:
         node = graph.nodes.get(task.name)
         if hasattr(task.state, "tasks") and task.name in subgraphs:
             check_answers_reach_their_calls(subgraphs[task.name], task.state)
-        elif task.path[0] == PULLED and hasattr(
-            getattr(node, "bound", None), "tools_by_name"
-        ):
+        elif task.path[0] == PULLED and _is_tool_node(node):
             last, answered = last_calls(state)
             if len(last) - len(answered) > 1:
                 raise CannotGoOn(
                     "Several calls of tools are one task of the graph, and LangGraph may give the answer for one of them to "
                     "another. So no one is asked. Let each call be a task of its own, such as by Send."
                 )
+
+
+def _is_tool_node(node: Any) -> bool:
+    """Return whether a node is a `ToolNode`, also with a configuration or retries around it."""
+    while node is not None and not hasattr(node, "tools_by_name"):
+        node = getattr(node, "bound", None)
+    return node is not None
 
 
 def inner_configs(state: Any) -> Iterator[Mapping[str, Any]]:

@@ -118,7 +118,7 @@ def test_a_task_that_pauses_again_after_an_approval_is_refused_in_words_and_runs
 
 
 @pytest.mark.parametrize("loop", [False, True])
-@pytest.mark.parametrize("kind", ["together", "together within"])
+@pytest.mark.parametrize("kind", ["together", "together within", "together retried"])
 @pytest.mark.lacks(
     "langchain",
     "pauses",

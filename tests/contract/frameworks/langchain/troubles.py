@@ -109,11 +109,12 @@ def paying_together(saver: Any) -> Any:
     wanted = [call("pay", {"order": order}, order) for order in "AB"]
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda _state: {"messages": [AIMessage("", tool_calls=wanted)]})
-    graph.add_node("tools", ToolNode([pay, drop]))
+    tools = ToolNode([pay, drop])
+    graph.add_node("tools", tools.with_retry() if KIND == "together retried" else tools)
     graph.add_edge(START, "model")
     graph.add_edge("model", "tools")
     graph.add_edge("tools", END)
-    if KIND == "together":
+    if KIND != "together within":
         return graph.compile(checkpointer=saver)
     outer = StateGraph(MessagesState)
     outer.add_node("clerk", graph.compile())
@@ -123,7 +124,7 @@ def paying_together(saver: Any) -> Any:
 
 
 MAKE = {"raises": asked_agent, "when": asked_agent, "within": within, "count": counting, "pay": paying}
-MAKE |= {"together": paying_together, "together within": paying_together}
+MAKE |= {"together": paying_together, "together within": paying_together, "together retried": paying_together}
 
 
 def told(found: Any, values: dict[str, Any]) -> dict[str, Any]:
