@@ -44,8 +44,8 @@ def admit(request: HttpRequest, login: SocialLogin) -> None:
         raise NotAdmitted(
             "no_fresh_log_in",
             _(
-                "%(name)s does not confirm that you have just logged in, so decisions that need a fresh log-in are "
-                "not possible with it. Ask an administrator to set a password for your account."
+                "%(name)s does not confirm that you have just logged in. A passkey or an authenticator app can do so "
+                "in its place: log out, log in again, and set one up in your settings right away."
             ),
         )
     mapped = set(GroupMapping.objects.values_list("value", flat=True))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ from allauth.mfa.webauthn import views as passkeys
 from allauth.mfa.webauthn.internal import auth as webauthn
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -32,15 +34,16 @@ from django.utils.translation import gettext_lazy as _
 from django.views.generic import View
 
 from approvals import actions
-from approvals.access.factors import has_factor
+from approvals.access.factors import FACTORS, has_factor
 from approvals.access.fresh_sign_in import is_fresh, signed_in_at
 from approvals.access.rate_limits import client_address
+from approvals.actions.locking import lock_standing
 from approvals.administration.account_mails import (
     AccountMailReason,
     tell_of_own_change,
 )
 from approvals.administration.preferences.browsers import describe_browser
-from approvals.http import SignedIn
+from approvals.http import SignedIn, actor_of
 from approvals.text.qr import qr_code
 from hitlsite.accounts.factor_forms import (
     CodeAgainForm,
@@ -141,8 +144,8 @@ class Fresh:
             page = request.path if request.method == "GET" else resolve_url("mfa_index")
             again = resolve_url("account_reauthenticate")
             return redirect(f"{again}?{urlencode({'next': page})}")
-        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # of the other base
-        return response
+        respond = partial(super().dispatch, request, *args, **kwargs)  # type: ignore[misc]  # of the other base
+        return _changing(request, respond) if request.method == "POST" else respond()
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
@@ -264,43 +267,55 @@ def _on_failure(user: User, **kwargs: Any) -> None:
     record_failure(user, "code")
 
 
-@receiver([signals.authenticator_added, signals.authenticator_reset])
-def _on_added(
-    request: SignedIn, user: User, authenticator: Authenticator, **kwargs: Any
-) -> None:
-    if authenticator.type != Type.RECOVERY_CODES:
-        # From now on, only factors count as a fresh log-in.
-        details = {"id": authenticator.pk, "type": authenticator.type}
-        record_authentication(request, user, "mfa", **details)
-    _changed(
-        "factor.added", AccountMailReason.FACTOR_ADDED, request, user, authenticator
-    )
+def _changing(
+    request: SignedIn, respond: Callable[[], HttpResponseBase]
+) -> HttpResponseBase:
+    """Return the response of a form that changes the person's factors; what follows from the change is in its transaction.
+
+    The signals of allauth come after the commit, and are lost with a process that dies there. Raise NotAuthenticated if the
+    session has ended meanwhile, as it does when the person changes a factor in another one.
+    """
+    with transaction.atomic():
+        lock_standing(actor_of(request))
+        before = _factors_of(request.user)
+        response = respond()
+        after = _factors_of(request.user)
+        if before != after:
+            _record_changes(request, before, after)
+    return response
 
 
-@receiver(signals.authenticator_removed)
-def _on_removed(
-    request: SignedIn, user: User, authenticator: Authenticator, **kwargs: Any
+def _factors_of(person: User) -> dict[int, str]:
+    rows = Authenticator.objects.filter(user=person).order_by("pk")
+    return dict(rows.values_list("pk", "type"))
+
+
+def _record_changes(
+    request: SignedIn, before: Mapping[int, str], after: Mapping[int, str]
 ) -> None:
-    if not has_factor(user.pk):
+    """Record which factors were added and removed, mail the person, and end their other sessions."""
+    added = {pk: kind for pk, kind in after.items() if pk not in before}
+    gone = {pk: kind for pk, kind in before.items() if pk not in after}
+    for pk, kind in added.items():
+        if kind in FACTORS:
+            # From now on, only factors count as a fresh log-in.
+            record_authentication(request, request.user, "mfa", id=pk, type=kind)
+        _record(request, "factor.added", AccountMailReason.FACTOR_ADDED, kind)
+    for kind in gone.values():
+        # New recovery codes replace the old ones.
+        if kind not in added.values():
+            _record(request, "factor.removed", AccountMailReason.FACTOR_REMOVED, kind)
+    if not after:
         records = request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, [])
         request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [
             each for each in records if each["method"] != "mfa"
         ]
-    _changed(
-        "factor.removed", AccountMailReason.FACTOR_REMOVED, request, user, authenticator
-    )
+    actions.end_other_sessions(request.user, request.session.session_key or "")
 
 
-def _changed(
-    event: str,
-    reason: AccountMailReason,
-    request: SignedIn,
-    user: User,
-    authenticator: Authenticator,
+def _record(
+    request: SignedIn, event: str, reason: AccountMailReason, kind: str
 ) -> None:
-    """Record a change of a person's factors, mail them about it, and end their other sessions."""
-    actions.record_factor(
-        event, user, factor=authenticator.type, address=client_address(request)
-    )
-    actions.end_other_sessions(user, request.session.session_key or "")
-    tell_of_own_change(user, reason, str(NAMES[authenticator.type]))
+    address = client_address(request)
+    actions.record_factor(event, request.user, factor=kind, address=address)
+    tell_of_own_change(request.user, reason, str(NAMES[Type(kind)]))

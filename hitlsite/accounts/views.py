@@ -26,7 +26,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions
 from approvals.access.factors import has_factor
-from approvals.http import SignedIn, View, problem
+from approvals.http import SignedIn, View, problem, refusals_as_pages
 from hitlsite.accounts.adapter import LOG_OUT_KEY
 from hitlsite.accounts.passwords import (
     has_password,
@@ -104,6 +104,7 @@ def _require_provider(request: HttpRequest, action: str = "single_sign_on") -> N
 def factor_page(name: str) -> View[...]:
     """Return a page of second factors, whose library is loaded by the first log-in."""
 
+    @refusals_as_pages
     def page(request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponse:
         from hitlsite.accounts import factors  # noqa: PLC0415 - loaded late
 

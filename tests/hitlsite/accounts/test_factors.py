@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from html import unescape
 
 import pytest
@@ -14,7 +15,9 @@ from django.test import Client
 
 from approvals.actions import factors as tries
 from approvals.models import AuditEntry
+from approvals.outbound import mailing
 from hitlsite.accounts.factor_forms import FactorAdapter
+from tests.approvals.actions.test_races import race
 from tests.hitlsite.accounts.passkey_device import FLAG, Authenticator
 from tests.support import people
 from tests.support.markup import parse
@@ -283,6 +286,52 @@ def test_forged_passkeys_are_not_added(client, alice):
     assert ({answer.status_code for answer in sent}, Factor.objects.count()) == ({200}, 0)
 
 
+def test_a_factor_and_its_entries_are_one_transaction(client, alice):
+    """The test's own transaction never commits: an entry written after the commit would be missing."""
+    add_app(client)
+    added = [("totp", "factor.added"), ("recovery_codes", "factor.added")]
+    assert [(data["factor"], event) for event, _, data in entries()[-2:]] == added
+    add_passkey(client)
+    client.post(f"{PAGE}recovery-codes/new/", secure=True)
+    renewed = [("webauthn", "factor.added"), ("recovery_codes", "factor.added")]
+    assert [(data["factor"], event) for event, _, data in entries()[-2:]] == renewed
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", ["app/", "passkey/"])
+def test_of_two_forms_at_once_one_changes_the_factors_and_is_on_record_once(client, alice, end):
+    twin = Client()
+    log_in(twin)
+    clients = [client, twin]
+    if end == "app/":
+        secrets = [each.get(f"{PAGE}app/", secure=True) and each.session["mfa.totp.secret"] for each in clients]
+        sent = [{"code": code_of(secret, steps=-1)} for secret in secrets]
+    else:
+        pages = [each.get(f"{PAGE}passkey/", secure=True) for each in clients]
+        sent = [{"credential": Authenticator().create(options(page)), "name": "Key"} for page in pages]
+    answers = race(
+        *(partial(each.post, PAGE + end, body, secure=True) for each, body in zip(clients, sent, strict=True))
+    )
+    done = f"{PAGE}recovery-codes/"
+    # The other session has ended: it is told so, or led to the log-in page if it came a moment later.
+    other = next(answer for answer in answers if answer.headers.get("Location") != done)
+    assert other.status_code == 401 or other.headers["Location"].startswith("/login/")
+    kinds = list(Factor.objects.order_by("pk").values_list("type", flat=True))
+    added = [data["factor"] for event, _, data in entries() if event == "factor.added"]
+    assert added == kinds == ["totp" if end == "app/" else "webauthn", "recovery_codes"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_factor_that_two_forms_remove_at_once_is_removed_once(client, alice):
+    add_app(client)
+    twin = Client()
+    twin.cookies = client.cookies
+    answers = race(*[lambda each=each: each.post(f"{PAGE}app/remove/", secure=True) for each in (client, twin)])
+    assert sorted(answer.status_code for answer in answers) == [302, 404]
+    removed = [data["factor"] for event, _, data in entries() if event == "factor.removed"]
+    assert removed == ["totp", "recovery_codes"]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_an_added_factor_is_on_record_mailed_and_ends_other_sessions(client, alice, mailoutbox):
     other = Client()
@@ -293,6 +342,7 @@ def test_an_added_factor_is_on_record_mailed_and_ends_other_sessions(client, ali
         ("factor.added", "alice", {"factor": "totp", "address": "127.0.0.1"}),
         ("factor.added", "alice", {"factor": "recovery_codes", "address": "127.0.0.1"}),
     ]
+    mailing._thread.submit(bool).result()
     assert ["authenticator app" in mail.body for mail in mailoutbox] == [True, False]
 
 

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from oidc_provider_mock import run_server_in_thread
 
-from approvals.access.fresh_sign_in import signed_in_at
+from approvals.access.fresh_sign_in import is_fresh, signed_in_at
 from approvals.administration.people.actions import create_roles
 from approvals.administration.people.queries import roles_of
 from approvals.models import AuditEntry, Invitation
@@ -290,6 +290,25 @@ def test_a_provider_that_does_not_confirm_a_fresh_log_in_is_refused_and_the_sess
     client.force_login(dora)
     provider.claims["auth_time"] = stated
     assert (log_in(client, again="1").status_code, name_of(client)) == (403, "dora")
+
+
+def test_with_such_a_provider_an_app_gives_a_fresh_log_in_as_the_refusal_says(client, provider):
+    link(make_dora(), provider)
+    provider.claims["auth_time"] = None
+    log_in(client)
+    advice = "A passkey or an authenticator app can do so in its place: log out, log in again, and set one up in your settings"
+    assert advice in parse(log_in(client, again="1").text).find("main")[0].words
+    client.post("/logout/")
+    log_in(client)
+    client.get("/settings/sign-in/app/")
+    secret = client.session["mfa.totp.secret"]
+    step = int(time.time()) // 30
+    before, now = (time_codes.format_hotp_value(time_codes.hotp_value(secret, each)) for each in (step - 1, step))
+    added = client.post("/settings/sign-in/app/", {"code": before})
+    assert added.headers["Location"] == "/settings/sign-in/recovery-codes/"
+    assert is_fresh(signed_in_at(client.session))
+    again = client.post("/login/again/", {"code": now, "next": "/workflows/"})
+    assert again.headers["Location"] == "/workflows/"
 
 
 def test_a_parameter_of_the_address_cannot_link_an_account_or_change_what_is_asked(client, provider):
