@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableSequence
+from langchain_core.runnables.utils import get_function_nonlocals
 from langgraph.types import Command
 
 from pausepoint.calls import MAX_MESSAGE, shortened
@@ -277,7 +279,7 @@ def check_answers_reach_their_calls(graph: Any, state: Any) -> None:
         node = graph.nodes.get(task.name)
         if hasattr(task.state, "tasks") and task.name in subgraphs:
             check_answers_reach_their_calls(subgraphs[task.name], task.state)
-        elif task.path[0] == PULLED and _is_tool_node(node):
+        elif task.path[0] == PULLED and _has_tool_node(node):
             last, answered = last_calls(state)
             if len(last) - len(answered) > 1:
                 raise CannotGoOn(
@@ -286,11 +288,33 @@ def check_answers_reach_their_calls(graph: Any, state: Any) -> None:
                 )
 
 
-def _is_tool_node(node: Any) -> bool:
-    """Return whether a node is a `ToolNode`, also with a configuration or retries around it."""
-    while node is not None and not hasattr(node, "tools_by_name"):
-        node = getattr(node, "bound", None)
-    return node is not None
+def _has_tool_node(node: Any) -> bool:
+    """Return whether a node is a `ToolNode`, or one stands in it or in its function, where LangGraph looks for subgraphs too."""
+    left = [node]
+    seen: set[int] = set()
+    while left:
+        part = left.pop()
+        if hasattr(part, "tools_by_name"):
+            return True
+        if id(part) not in seen:
+            seen.add(id(part))
+            left += _parts(part)
+    return False
+
+
+def _parts(part: Any) -> Iterator[Any]:
+    """Yield what a configuration, retries or a sequence contain, and the objects that a function refers to."""
+    if bound := getattr(part, "bound", None):
+        yield bound
+    if isinstance(part, RunnableSequence):
+        yield from part.steps
+    for function in (getattr(part, "func", None), getattr(part, "afunc", None)):
+        if not callable(function):
+            continue
+        for each in get_function_nonlocals(function):
+            yield getattr(each, "__self__", each)
+        owner = getattr(function, "__self__", function)
+        yield from getattr(owner, "__dict__", {}).values()
 
 
 def inner_configs(state: Any) -> Iterator[Mapping[str, Any]]:

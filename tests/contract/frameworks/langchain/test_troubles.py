@@ -118,7 +118,17 @@ def test_a_task_that_pauses_again_after_an_approval_is_refused_in_words_and_runs
 
 
 @pytest.mark.parametrize("loop", [False, True])
-@pytest.mark.parametrize("kind", ["together", "together within", "together retried"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "together",
+        "together within",
+        "together retried",
+        "together in turn",
+        "together called",
+        "together in a class",
+    ],
+)
 @pytest.mark.lacks(
     "langchain",
     "pauses",

@@ -15,6 +15,7 @@ import resumers
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -104,13 +105,33 @@ def paying(saver: Any) -> Any:
     return graph.compile(checkpointer=saver)
 
 
+def tools_node(tools: ToolNode) -> Any:
+    """The node as it is, or as one writes it who wants more of it."""
+    if KIND == "together retried":
+        return tools.with_retry()
+    if KIND == "together in turn":
+        return RunnableLambda(lambda state: state) | tools
+    if KIND == "together called":
+        return lambda state: tools.invoke(state)
+    if KIND == "together in a class":
+        return Node(tools).run
+    return tools
+
+
+class Node:
+    def __init__(self, tools: ToolNode) -> None:
+        self.tools = tools
+
+    def run(self, state: MessagesState) -> Any:
+        return self.tools.invoke(state)
+
+
 def paying_together(saver: Any) -> Any:
     """All calls of a message are one task, whose tools ask by themselves, in a part of another graph if the kind says so."""
     wanted = [call("pay", {"order": order}, order) for order in "AB"]
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda _state: {"messages": [AIMessage("", tool_calls=wanted)]})
-    tools = ToolNode([pay, drop])
-    graph.add_node("tools", tools.with_retry() if KIND == "together retried" else tools)
+    graph.add_node("tools", tools_node(ToolNode([pay, drop])))
     graph.add_edge(START, "model")
     graph.add_edge("model", "tools")
     graph.add_edge("tools", END)
@@ -124,7 +145,8 @@ def paying_together(saver: Any) -> Any:
 
 
 MAKE = {"raises": asked_agent, "when": asked_agent, "within": within, "count": counting, "pay": paying}
-MAKE |= {"together": paying_together, "together within": paying_together, "together retried": paying_together}
+TOGETHER = ("", " within", " retried", " in turn", " called", " in a class")
+MAKE |= {f"together{how}": paying_together for how in TOGETHER}
 
 
 def told(found: Any, values: dict[str, Any]) -> dict[str, Any]:
