@@ -12,13 +12,13 @@ from pausepoint.desk import LEASE, AsyncDesk, Desk, DeskError, Refused, Resume
 from pausepoint.durable import Resumption, taken_by_other
 from pausepoint.threads.steps import (
     Step,
-    check_answers_reach_their_calls,
     check_not_repeated,
     inner_configs,
     is_copy,
     was_cut_off,
 )
 from pausepoint.threads.tool_guard import Blocked
+from pausepoint.threads.tool_nodes import check_answers_reach_their_calls
 
 #: How far back to look for the pause from which an interrupted run was resumed.
 HISTORY = 100

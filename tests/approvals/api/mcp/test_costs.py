@@ -63,7 +63,9 @@ def test_each_call_keeps_to_its_budget(monkeypatch, statements):
             statements.clear()
             response = await agent.acall(tool, arguments, meta=meta)
             assert "isError" not in response.result, response.answer.text
-            found[name] = len([sql for sql in statements if sql.split()[0] in {"SELECT", "INSERT", "UPDATE", "DELETE"}])
+            kinds = ("SELECT", "INSERT", "UPDATE", "DELETE")
+            # The runner of turns, which starts beside the calls, reads once, at any time.
+            found[name] = len([sql for sql in statements if sql.startswith(kinds) and "chats_turn" not in sql])
 
         await agent.asend("tools/list")  # notes that the key is used, once a minute
         await cost("ask and wait", "request_approval", REFUND, NAMED)

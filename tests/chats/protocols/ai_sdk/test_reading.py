@@ -11,11 +11,13 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals.db import pool
 from approvals.models import ApprovalRequest
+from chats.doorbell import chat_group
 from chats.models import Chat, Turn
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.wire_rules import problems
 from tests.support.machines import Client, answer_on, machine, served, user_message
+from tests.support.waiting import until_group_is_heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -160,6 +162,7 @@ def test_a_client_can_wait_until_a_chat_changes(client, what):
     text, message_id, status = WAITS[what]
     client.say("weather")
     known = client.machine.get(client.address)
+    chat = Chat.objects.get()
 
     async def story():
         since = {"If-None-Match": known.headers["etag"]}
@@ -167,7 +170,7 @@ def test_a_client_can_wait_until_a_chat_changes(client, what):
             asyncio.create_task(client.machine.acall("GET", f"{client.address}?wait=60", headers=headers))
             for headers in (since, {})
         ]
-        await asyncio.sleep(0)
+        await until_group_is_heard(chat_group(chat.pk), len(waiting))
         client.messages.append(user_message(text, message_id))
         posting = await client.apost()
         seen = [await one for one in waiting]
