@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# dateutil (Python) and rrule (JavaScript): somebody is on call on every weekend and on the first Monday of the month, which a calendar
-# writes as `FREQ=MONTHLY;BYDAY=SA,SU,1MO`.
-# Guess: all these days, as RFC 5545 lists the days of BYDAY, each with or without a number. Seen: no day at all, and no error. Days with
-# and without a number are two conditions that have to hold at once, so a rule that mixes them has only days that are in both lists:
-# `BYDAY=MO,1MO` is the first Monday only, where the RFC means every Monday. It is so for each month and for a month of the year, and
-# `rrule` has taken it over. ical.js reads the days of a month as the RFC does. For a desk that computes who is on call with dateutil, nobody ever is. To
-# be safe, split such a rule into one with and one without numbers, and take both.
+# dateutil (Python) and rrule (JavaScript): somebody is on call on every weekend and on the first Monday of the month, which a calendar writes as
+# `FREQ=MONTHLY;BYDAY=SA,SU,1MO`.
+# Guess: all these days, as RFC 5545 lists the days of BYDAY, each with or without a number. Seen: no day at all, and no error. Days with and
+# without a number are two conditions that have to hold at once, so a rule that mixes them has only days that are in both lists: `BYDAY=MO,1MO`
+# is the first Monday only, where the RFC means every Monday. It is so for each month and for a month of the year, and `rrule` has taken it over.
+# ical.js reads the days of a month as the RFC does. For a desk that computes who is on call with dateutil, nobody ever is. To be safe, split
+# such a rule into one with and one without numbers, and take both.
 # Fails if that has changed.
 set -euo pipefail
 folder=$(mktemp -d)

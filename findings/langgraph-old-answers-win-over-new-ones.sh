@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# LangGraph (Python and JavaScript): a node asks "Pay?" with `interrupt`. People have said yes, and it has paid. Somebody goes back to the checkpoint at
-# which it asked, to see what a no would have done or to run it again with another answer: `invoke(Command(resume="no"), config)` with the
-# `checkpoint_id` of that question.
-# Guess: the run branches off from there with the new answer, as `invoke(None, config)` branches off and asks again, or it is an error because nothing
-# waits there. Seen: the new answer is ignored, and the node runs with the stored one: after a no it pays a second time, each time that it is
-# sent, also by the id of the question. The other way around, a late yes to what was rejected is rejected once more. Where a subgraph asks,
-# neither answer counts: nothing runs, and the run looks finished. What works is `invoke(None, config)`, which asks again, then the answer without the
-# checkpoint. So never keep the config of a question to answer it later: a second answer there repeats the first.
+# LangGraph (Python and JavaScript): a node asks "Pay?" with `interrupt`. People have said yes, and it has paid. Somebody goes back to the
+# checkpoint at which it asked, to see what a no would have done or to run it again with another answer: `invoke(Command(resume="no"), config)`
+# with the `checkpoint_id` of that question.
+# Guess: the run branches off from there with the new answer, as `invoke(None, config)` branches off and asks again, or it is an error because
+# nothing waits there. Seen: the new answer is ignored, and the node runs with the stored one: after a no it pays a second time, each time that
+# it is sent, also by the id of the question. The other way around, a late yes to what was rejected is rejected once more. Where a subgraph asks,
+# neither answer counts: nothing runs, and the run looks finished. What works is `invoke(None, config)`, which asks again, then the answer
+# without the checkpoint. So never keep the config of a question to answer it later: a second answer there repeats the first.
 # Fails if that has changed.
 set -euo pipefail
 folder=$(mktemp -d)
@@ -77,7 +77,10 @@ def outcome(build, again, first, second):
     return " ".join(used)
 
 
-seen = {f"{build.__name__}, {again.__name__}": outcome(build, again, "yes", "no") for build in (node, function, subgraph) for again in (back, back_by_id, asked_again)}
+seen = {}
+for build in (node, function, subgraph):
+    for again in (back, back_by_id, asked_again):
+        seen[f"{build.__name__}, {again.__name__}"] = outcome(build, again, "yes", "no")
 seen["node, back_twice"] = outcome(node, back_twice, "yes", "no")
 seen["node, back, a late yes"] = outcome(node, back, "no", "yes")
 print("langgraph", version("langgraph"), 'expected "yes no" in each of the first nine, seen', json.dumps(seen))

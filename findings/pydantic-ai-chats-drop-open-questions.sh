@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Pydantic AI behind a chat of the AI SDK (`VercelAIAdapter`, `sdk_version=6`): the model calls `pay` for A and for B in one message, and both wait for an
-# approval. People say yes to A, and the chat is sent before they have decided about B: one card is answered by a desk, or the
-# page sends after each answer.
-# Guess: an error, as `agent.run` refuses to go on until every call has an answer, or A waits for B. Seen: A is paid, and the call for B is cut out of
-# what the model reads, which goes on as if it had never called it; only a warning in the server's log tells of it. In the chat, the card of B stays open.
-# A later yes to it is an error ("does not contain any unprocessed tool calls"), B is never paid, and since the answer is part of the
-# messages from then on, every later turn of this chat is the same error, whatever the user writes. A no breaks the chat in the same way.
+# Pydantic AI behind a chat of the AI SDK (`VercelAIAdapter`, `sdk_version=6`): the model calls `pay` for A and for B in one message, and both
+# wait for an approval. People say yes to A, and the chat is sent before they have decided about B: one card is answered by a desk, or the page
+# sends after each answer.
+# Guess: an error, as `agent.run` refuses to go on until every call has an answer, or A waits for B. Seen: A is paid, and the call for B is cut
+# out of what the model reads, which goes on as if it had never called it; only a warning in the server's log tells of it. In the chat, the card
+# of B stays open. A later yes to it is an error ("does not contain any unprocessed tool calls"), B is never paid, and since the answer is part
+# of the messages from then on, every later turn of this chat is the same error, whatever the user writes. A no breaks the chat in the same way.
 # Answers that are sent together work. To be safe, refuse messages with an open question beside an answered one before the adapter reads them.
 # Fails if that has changed.
 set -euo pipefail

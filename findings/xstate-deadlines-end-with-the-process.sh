@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# XState: a machine waits for an approval and expires by `after: { 3600000: "expired" }`. Its state is stored with `getPersistedSnapshot`, the process
-# restarts, and the machine goes on with `createActor(machine, { snapshot }).start()`.
-# Guess: the deadline goes on where it was, or starts anew, as invoked work does. Seen: it never comes. The snapshot has no timers, and going on with it
-# does not enter the state again, so neither `after` nor a `raise` or `sendTo` with a `delay` ever fires, also in a child machine. The request waits for
-# good, and a yes that comes a day later still pays. Nothing tells of it: the snapshot is active, `can` says true for an approval. An invoked
-# promise begins again after the restart, so a wait that is written as a promise expires, late by the time that had passed. To be safe,
-# store the deadline in the context, compare it in a guard, and send the event of expiry from a scheduler.
+# XState: a machine waits for an approval and expires by `after: { 3600000: "expired" }`. Its state is stored with `getPersistedSnapshot`, the
+# process restarts, and the machine goes on with `createActor(machine, { snapshot }).start()`.
+# Guess: the deadline goes on where it was, or starts anew, as invoked work does. Seen: it never comes. The snapshot has no timers, and going on
+# with it does not enter the state again, so neither `after` nor a `raise` or `sendTo` with a `delay` ever fires, also in a child machine. The
+# request waits for good, and a yes that comes a day later still pays. Nothing tells of it: the snapshot is active, `can` says true for an
+# approval. An invoked promise begins again after the restart, so a wait that is written as a promise expires, late by the time that had passed.
+# To be safe, store the deadline in the context, compare it in a guard, and send the event of expiry from a scheduler.
 # Fails if that has changed.
 set -euo pipefail
 folder=$(mktemp -d)
@@ -35,7 +35,7 @@ const machines = {
   "invoked promise": waiting({ invoke: { src: fromPromise(() => sleep(HOUR)), onDone: "expired" } }),
 };
 
-// Run a machine for half an hour, restart it with its stored snapshot if asked to, and go on for a day; return its state and whether a yes still counts.
+// Run a machine for half an hour, restart it from its stored snapshot if asked to, and go on for a day; return its state, also after a yes.
 async function outcome(machine, restart) {
   let clock = new SimulatedClock();
   sleep = (length) => new Promise((resolve) => clock.setTimeout(resolve, length));
