@@ -193,6 +193,10 @@ def _tested(test: Any) -> tuple[str, dict[str, str]]:
             return _("%(name)s is %(value)s"), {
                 "value": joined_by_or(_first([_value(value) for value in values]))
             }
+        case Between(more_than=float() | int() as limit):
+            return _("%(name)s is more than %(value)s"), {"value": _value(limit)}
+        case Between(less_than=float() | int() as limit):
+            return _("%(name)s is less than %(value)s"), {"value": _value(limit)}
         case Between(at_least=None, at_most=most):
             return _("%(name)s is at most %(value)s"), {"value": _value(most)}
         case Between(at_least=least, at_most=None):

@@ -34,6 +34,8 @@ MATCHES = [
 CONDITIONS = [
     ({"pointer": "/amount", "at_least": 0.5}, "whose amount is at least 0.5"),
     ({"pointer": "/amount", "at_least": 1, "at_most": 9}, "whose amount is from 1 to 9"),
+    ({"pointer": "/amount", "more_than": 1000, "type": "amount"}, "whose amount is more than 1,000"),
+    ({"pointer": "/amount", "less_than": 0.5}, "whose amount is less than 0.5"),
     ({"pointer": "/customer/country", "equals": "DE"}, "whose customer.country is “DE”"),
     ({"pointer": "/country", "one_of": ["DE", "FR", 3, None, True]}, "whose country is “DE”, “FR”, 3, null or true"),
     ({"pointer": "/n", "one_of": list(range(9))}, "whose n is 0, 1, 2, 3 or 5 more"),
@@ -128,7 +130,7 @@ def test_the_tables_leave_no_member_out():
     lists = {name for match, _words in MATCHES for name in match}
     assert lists == {"tools", "agents", "servers", "kinds", "priorities", "sources", "requesters", "input"}
     tests = {name for condition, _words in CONDITIONS for name in condition}
-    assert tests == {"pointer", "equals", "one_of", "at_least", "at_most", "starts_with", "like"}
+    assert tests == {"pointer", "type", "equals", "one_of", "at_least", "at_most", "more_than", "less_than", "starts_with", "like"}
 
 
 def test_a_rule_says_everything_in_one_list():
