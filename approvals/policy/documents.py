@@ -3,7 +3,8 @@
     {"tools": ["refund", "mcp__crm__*"], "requesters": [7], "input": [{"pointer": "/amount", "at_most": 100}]}
 
 A member of `input` has a `pointer` and one test: `equals`, `one_of`, `at_least` and/or `at_most`, `more_than`, `less_than`,
-`starts_with` or `like`. With a `type` (`value_types`) the test is optional. Or it has `members`: the allowed names of an object's members.
+`starts_with` or `like`. With a `type` (`value_types`) the test is optional. Or it has `members`: the allowed names of an
+object's members.
 """
 
 from __future__ import annotations
