@@ -151,7 +151,7 @@ def otherwise_in_words(policy: Policy) -> list[str]:
     sentences = [
         _("If no rule matches, people are asked, but never the requester.")
         if policy.four_eyes
-        else _("If no rule matches, people are asked, as without a policy.")
+        else _("If no rule matches, people are asked.")
     ]
     if policy.repeat_rejections:
         text = _(

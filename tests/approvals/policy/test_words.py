@@ -156,7 +156,7 @@ def test_several_values_are_joined_and_people_who_were_removed_are_numbers():
 
 
 def test_what_no_rule_speaks_of_is_said():
-    assert otherwise_in_words(policy()) == ["If no rule matches, people are asked, as without a policy."]
+    assert otherwise_in_words(policy()) == ["If no rule matches, people are asked."]
     assert otherwise_in_words(policy(four_eyes=True, repeat_rejections=True)) == [
         "If no rule matches, people are asked, but never the requester.",
         "A request that a person rejected in the last 7 days is rejected again if it is repeated unchanged.",
