@@ -1,4 +1,4 @@
-"""Two weeks of work on the demo's desk: rules, decisions of three people, and what waits today."""
+"""Two weeks of work on the demo's desk: rules, decisions of three people, and the waiting requests of today."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class Desk:
                 self.ran(self.ask(call, agent="mail"))
 
     def waiting(self, now: datetime) -> None:
-        """Create what waits today."""
+        """Create the waiting requests of today."""
         for waiting in open_requests(now):
             moment = now - timedelta(minutes=waiting.minutes)
             with at(moment):
@@ -216,7 +216,7 @@ class Desk:
 
 
 def _past() -> Iterator[PastDecision]:
-    """Yield what people decided on the days before today."""
+    """Yield the decisions of earlier days."""
     for number in range(24):
         # Two on most days; each needs a minute or more, the second a little longer.
         yield PastDecision(
