@@ -181,7 +181,9 @@ def test_whoever_has_not_just_logged_in_logs_in_again_and_comes_back(people):
         (Terms(), "high", ("critical",), False),
     ],
 )
-def test_a_card_announces_a_fresh_log_in_for_terms_and_for_the_setting(people, settings, terms, priority, wanted, announced):
+def test_a_card_announces_a_fresh_log_in_for_terms_and_for_the_setting(
+    people, settings, terms, priority, wanted, announced
+):
     settings.HITL_FRESH_SIGN_IN_FOR = wanted
     request = make_voted(alice(), terms, priority=priority)
     page = parse(browser(people[0]).get(request.get_absolute_url()).text)
