@@ -58,7 +58,7 @@ class FactorMissing(NotAllowed):
 
     code = "second_factor_missing"
     sentence = gettext_lazy(
-        "The role of this user needs a second factor. Log in to Pausepoint and set one up under Settings > Sign-in."
+        "The role of this user needs a second factor. Log in to Pausepoint and set one up under Settings > Sign-in and security."
     )
 
 

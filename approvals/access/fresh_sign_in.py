@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
@@ -55,13 +57,20 @@ def is_fresh(at: datetime | None) -> bool:
     return at is not None and at >= timezone.now() - lasts
 
 
+def needs_fresh_sign_in(
+    kind: str, priority: str, terms: Mapping[str, Any] | None
+) -> bool:
+    """Return whether the terms of a request or the settings require a recent log-in for its decision."""
+    critical = kind == Kind.APPROVAL and priority == Priority.CRITICAL
+    by_setting = critical and "critical" in settings.HITL_FRESH_SIGN_IN_FOR
+    return by_setting or terms_of(terms).fresh_sign_in
+
+
 def require_fresh_sign_in(
     request: ApprovalRequest, at: datetime | None, via: Door
 ) -> None:
-    """Raise SignInAgain if the terms or the settings require a recent log-in and `at` is too old."""
-    critical = request.priority == Priority.CRITICAL and request.kind == Kind.APPROVAL
-    needed = critical and "critical" in settings.HITL_FRESH_SIGN_IN_FOR
-    if not needed and not terms_of(request.terms).fresh_sign_in:
+    """Raise SignInAgain if the decision of a request needs a recent log-in and `at` is too old."""
+    if not needs_fresh_sign_in(request.kind, request.priority, request.terms):
         return
     if via not in OWN_PAGES or not is_fresh(at):
         raise SignInAgain(request, here=via in OWN_PAGES)

@@ -2,8 +2,9 @@
 
     {"tools": ["refund", "mcp__crm__*"], "requesters": [7], "input": [{"pointer": "/amount", "at_most": 100}]}
 
-A member of `input` has a `pointer` and one test: `equals`, `one_of`, `at_least` and/or `at_most`, `starts_with` or `like`. With a
-`type` (`value_types`) the test is optional. Or it has `members`: the allowed names of an object's members.
+A member of `input` has a `pointer` and one test: `equals`, `one_of`, `at_least` and/or `at_most`, `more_than`, `less_than`,
+`starts_with` or `like`. With a `type` (`value_types`) the test is optional. Or it has `members`: the allowed names of an
+object's members.
 """
 
 from __future__ import annotations
@@ -42,7 +43,23 @@ MAX_CHOICES = 100
 MAX_BYTES = 20_000
 _KNOWN = {"kinds": frozenset(Kind.values), "priorities": frozenset(Priority.values)}
 #: The tests of a condition; both ends of a range count as one test.
-_TESTS = ("equals", "one_of", "at_least", "at_most", "starts_with", "like")
+_TESTS = (
+    "equals",
+    "one_of",
+    "at_least",
+    "at_most",
+    "more_than",
+    "less_than",
+    "starts_with",
+    "like",
+)
+_RANGES = (
+    {"at_least"},
+    {"at_most"},
+    {"at_least", "at_most"},
+    {"more_than"},
+    {"less_than"},
+)
 
 Faults = dict[str, Sentence]
 
@@ -218,7 +235,7 @@ def _type_fault(kind: ValueType, test: Test) -> Sentence | None:
                 gettext_noop("compares with a value that is not of the type %(type)s"),
                 values,
             )
-        case Between(at_least=least, at_most=most):
+        case Between():
             if kind != ValueType.AMOUNT:
                 return Sentence(
                     gettext_noop(
@@ -226,7 +243,7 @@ def _type_fault(kind: ValueType, test: Test) -> Sentence | None:
                     ),
                     values,
                 )
-            if any(end is not None and end < 0 for end in (least, most)):
+            if any(end < 0 for end in test.document().values()):
                 return Sentence(
                     gettext_noop("has a limit below zero, but no amount is negative")
                 )
@@ -277,7 +294,7 @@ def _test(item: JsonMapping, place: str, faults: Faults) -> Test | None:
         case {"like": text, **others} if not others:
             if _is_text(text, f"{place}.like", faults):
                 return Like(Glob(text))
-        case ends if ends and ends.keys() <= {"at_least", "at_most"}:
+        case ends if ends.keys() in _RANGES:
             return _range(ends, place, faults)
         case _:
             names = ", ".join(_TESTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -75,24 +75,32 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A number within a range, both ends included; at least one end is set.
+    """A number within a range, which one of these sets of ends gives: `_RANGES`.
 
-    With only an upper end of zero or more, negative numbers do not match: *at most 50* is never meant to include them.
+    With only an upper end, zero or positive, negative numbers do not match: *at most 50* is never meant to include them.
     """
 
     at_least: float | None = None
     at_most: float | None = None
+    more_than: float | None = None
+    less_than: float | None = None
 
     def fits(self, value: Any) -> bool:
         if not is_number(value) or self._is_beyond_meaning(value):
             return False
-        enough = self.at_least is None or value >= self.at_least
-        return enough and (self.at_most is None or value <= self.at_most)
+        return (
+            (self.at_least is None or value >= self.at_least)
+            and (self.at_most is None or value <= self.at_most)
+            and (self.more_than is None or value > self.more_than)
+            and (self.less_than is None or value < self.less_than)
+        )
 
     def could(self, value: Any) -> bool:
         return not is_number(value) or self._is_beyond_meaning(value)
 
     def _is_beyond_meaning(self, value: float) -> bool:
+        if self.less_than is not None:
+            return value < 0 < self.less_than
         return (
             self.at_least is None
             and self.at_most is not None
@@ -100,23 +108,24 @@ class Between:
         )
 
     def document(self) -> JsonDict:
-        ends = {"at_least": self.at_least, "at_most": self.at_most}
-        return {name: end for name, end in ends.items() if end is not None}
+        return {name: end for name, end in asdict(self).items() if end is not None}
 
     @property
     def sentence(self) -> Sentence:
         values = {name: _json(end) for name, end in self.document().items()}
-        if self.at_most is None:
-            return Sentence(
-                gettext_noop("must be a number of at least %(at_least)s"), values
-            )
-        if self.at_least is None:
-            return Sentence(
-                gettext_noop("must be a number of at most %(at_most)s"), values
-            )
-        return Sentence(
-            gettext_noop("must be a number from %(at_least)s to %(at_most)s"), values
-        )
+        return Sentence(_RANGES[tuple(values)], values)
+
+
+#: Requirements on a number, by the ends of its range.
+_RANGES = {
+    ("at_least",): gettext_noop("must be a number of at least %(at_least)s"),
+    ("at_most",): gettext_noop("must be a number of at most %(at_most)s"),
+    ("at_least", "at_most"): gettext_noop(
+        "must be a number from %(at_least)s to %(at_most)s"
+    ),
+    ("more_than",): gettext_noop("must be a number of more than %(more_than)s"),
+    ("less_than",): gettext_noop("must be a number of less than %(less_than)s"),
+}
 
 
 @dataclass(frozen=True, slots=True)

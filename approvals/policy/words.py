@@ -151,7 +151,7 @@ def otherwise_in_words(policy: Policy) -> list[str]:
     sentences = [
         _("If no rule matches, people are asked, but never the requester.")
         if policy.four_eyes
-        else _("If no rule matches, people are asked, as without a policy.")
+        else _("If no rule matches, people are asked.")
     ]
     if policy.repeat_rejections:
         text = _(
@@ -193,6 +193,10 @@ def _tested(test: Any) -> tuple[str, dict[str, str]]:
             return _("%(name)s is %(value)s"), {
                 "value": joined_by_or(_first([_value(value) for value in values]))
             }
+        case Between(more_than=float() | int() as limit):
+            return _("%(name)s is more than %(value)s"), {"value": _value(limit)}
+        case Between(less_than=float() | int() as limit):
+            return _("%(name)s is less than %(value)s"), {"value": _value(limit)}
         case Between(at_least=None, at_most=most):
             return _("%(name)s is at most %(value)s"), {"value": _value(most)}
         case Between(at_least=least, at_most=None):

@@ -72,7 +72,7 @@ def _link(address: str, host: str) -> SafeString:
         return format_html(
             '{} <span class="target">({})</span>',
             link,
-            _("picture, opens %(host)s") % {"host": host},
+            _("image, opens %(host)s") % {"host": host},
         )
     return (
         link

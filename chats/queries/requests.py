@@ -13,7 +13,7 @@ from approvals.access.standing import Standing
 from approvals.asking.calls import RequestOfCall
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
-from approvals.queries import UNREAD
+from approvals.queries import UNREAD, with_names
 from approvals.states import Kind
 from chats.history import pending_approvals, pending_tool_calls
 from chats.models import Chat, Step, ToolCall, Turn
@@ -119,7 +119,7 @@ def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalReques
     ordered = rows.select_related(
         "decision", "workflow", "requested_by", "assigned_to"
     ).order_by("created_at", "id")
-    return {str(request.tool_call_id): request for request in ordered}
+    return {str(request.tool_call_id): request for request in with_names(ordered)}
 
 
 #: Columns for recording and finding a result, and for notifying its pages.

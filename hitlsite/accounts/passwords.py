@@ -28,6 +28,6 @@ def has_password(user: User) -> bool:
 
 def refuse_password(request: HttpRequest) -> HttpResponse:
     message = _(
-        "Pausepoint takes no passwords or passkeys. Go to the log-in page, and continue with %(name)s."
+        "Passwords and passkeys are switched off here. Go to the log-in page, and continue with %(name)s."
     ) % {"name": settings.OIDC_NAME}
     return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")

@@ -1,4 +1,4 @@
-"""What the agents of the demo ask."""
+"""The requests of the demo's agents."""
 
 from __future__ import annotations
 

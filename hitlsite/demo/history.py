@@ -1,4 +1,4 @@
-"""Two weeks of work on the demo's desk: rules, decisions of three people, and what waits today."""
+"""Two weeks of work on the demo's desk: rules, decisions of three people, and the waiting requests of today."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from approvals import actions
 from approvals.access.callers import Caller, caller_by_token
 from approvals.access.standing import standing_of
 from approvals.actions import policy
+from approvals.actions.closing import ReportedResult
 from approvals.administration.keys.actions import create_key
 from approvals.administration.people.actions.teams import add_team, change_teams
 from approvals.api import requests
@@ -21,7 +22,7 @@ from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import Ask
 from approvals.asking.origins import Origin
 from approvals.db.canonical_json import digest
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, Decision
 from approvals.policy.grants import GrantTerms
 from approvals.states import Audience, Door, Verdict, Width
 from hitlsite.demo.asks import approval, label_mail, refund, reminder
@@ -140,6 +141,18 @@ class Desk:
     def decide(self, request: ApprovalRequest, answer: Answer, *, by: str) -> None:
         actions.decide(request.pk, answer, by=self._people[by], via=Door.DASHBOARD)
 
+    def ran(self, request: ApprovalRequest) -> None:
+        """Report that an approved call ran."""
+        decision = Decision.objects.get(request=request)
+        result = ReportedResult(input_digest=decision.approved_digest, output="Done.")
+        actions.report_result(
+            request.pk,
+            result,
+            scope=self._caller.scope,
+            by=self._caller.actor,
+            via=Door.REST,
+        )
+
     def decided(self, past: PastDecision, moment: datetime) -> None:
         """Create a request at this moment, and decide it when its person did."""
         with at(moment):
@@ -148,15 +161,14 @@ class Desk:
         answer = Answer(past.verdict, past.comment, edited_input=edited, unseen={})
         with at(moment + past.taken):
             self.decide(request, answer, by=past.by)
+            if past.verdict != Verdict.REJECT:
+                self.ran(request)
 
     def calls_without_asking(self, moment: datetime) -> None:
         """Create calls that a rule has allowed and denied."""
         with at(moment):
-            self.ask(
-                approval(
-                    "List orders", "listOrders", {"customer": "C-1042", "year": 2026}
-                )
-            )
+            orders = {"customer": "C-1042", "year": 2026}
+            self.ran(self.ask(approval("List orders", "listOrders", orders)))
             self.ask(
                 approval("Delete C-1042", "deleteCustomer", {"customer": "C-1042"})
             )
@@ -175,12 +187,14 @@ class Desk:
         with at(moment + timedelta(minutes=2)):
             answer = Answer(Verdict.APPROVE, grant=terms, unseen={})
             self.decide(request, answer, by="approver")
+            self.ran(request)
         for number, label in enumerate(("returns", "invoices", "returns"), 2):
             with at(moment + timedelta(minutes=number + 1)):
-                self.ask(label_mail(f"P-880{number}", label), agent="mail")
+                call = label_mail(f"P-880{number}", label)
+                self.ran(self.ask(call, agent="mail"))
 
     def waiting(self, now: datetime) -> None:
-        """Create what waits today."""
+        """Create the waiting requests of today."""
         for waiting in open_requests(now):
             moment = now - timedelta(minutes=waiting.minutes)
             with at(moment):
@@ -202,7 +216,7 @@ class Desk:
 
 
 def _past() -> Iterator[PastDecision]:
-    """Yield what people decided on the days before today."""
+    """Yield the decisions of earlier days."""
     for number in range(24):
         # Two on most days; each needs a minute or more, the second a little longer.
         yield PastDecision(

@@ -1,4 +1,4 @@
-"""What waits for people on the demo's desk today."""
+"""The requests that wait on the demo's desk today."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class OpenRequest:
 
 
 def open_requests(now: datetime) -> list[OpenRequest]:
-    """Return what waits, the oldest first."""
+    """Return the waiting requests, oldest first."""
     requests = [*_of_billing(), *_of_support(now), *_of_coder(), *_of_others()]
     return sorted(requests, key=lambda request: -request.minutes)
 

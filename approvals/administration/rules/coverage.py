@@ -97,6 +97,11 @@ def _ends(test: Test) -> tuple[float, float] | None:
         case Typed(kind=ValueType.AMOUNT, test=Between() as between):
             least, most = _ends(between) or (0, 0)
             return max(0, least), most
+        case Between(more_than=float() | int() as limit):
+            return math.nextafter(limit, math.inf), math.inf
+        case Between(less_than=float() | int() as limit):
+            least = 0 if limit > 0 else -math.inf
+            return least, math.nextafter(limit, -math.inf)
         case Between(at_least=None, at_most=float() | int() as most):
             # Below zero, `at_most` alone does not match negative numbers.
             return 0 if most >= 0 else -math.inf, most

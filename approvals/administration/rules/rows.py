@@ -44,6 +44,8 @@ UNITS = {
 _TESTS = {
     "at_most": gettext_lazy("at most"),
     "at_least": gettext_lazy("at least"),
+    "more_than": gettext_lazy("more than"),
+    "less_than": gettext_lazy("less than"),
     "between": gettext_lazy("between"),
     "is": gettext_lazy("is"),
     "one_of": gettext_lazy("is one of"),
@@ -52,7 +54,7 @@ _TESTS = {
     "ends_with": gettext_lazy("ends with"),
     "like": gettext_lazy("matches the pattern"),
 }
-_RANGES = ("at_most", "at_least", "between")
+_RANGES = ("at_most", "at_least", "more_than", "less_than", "between")
 _SAME = ("is", "one_of")
 _PATTERNS = ("contains", "ends_with", "like")
 _WRITTEN = ("starts_with", *_PATTERNS)

@@ -266,7 +266,7 @@ def _apply(
         return None
     discard_draft(by=request.user)
     text = (
-        _("Version %(number)s is live. It applies to what is asked from now on.")
+        _("Version %(number)s is live. It applies to new requests.")
         if written.live
         else _(
             "Version %(number)s is proposed. Another administrator has to confirm it."

@@ -34,7 +34,7 @@ def sign_in(request: SignedIn) -> HttpResponse:
         except Refusal as refusal:
             refuse(form, refusal)
         else:
-            saved = _("The mapping is in effect from each person's next log-in.")
+            saved = _("The mapping takes effect at each person's next log-in.")
             say_saved(request, waits=waits is not None, saved=saved)
             return redirect("approvals:sign-in")
     context = {

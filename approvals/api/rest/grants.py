@@ -35,7 +35,7 @@ class GrantDocument(BaseModel):
     """A grant, which a person gave with an approval: matching calls run without asking."""
 
     id: str
-    request_id: str = Field(description="The request with whose approval it was given.")
+    request_id: str = Field(description="The request that it was given with.")
     given_by: str = Field(description="A user, or `API key NAME of USER`.")
     given_at: Moment
     reason: str

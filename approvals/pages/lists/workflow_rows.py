@@ -69,7 +69,7 @@ class WorkflowRow:
     def waits_for(self) -> str:
         """The title of the waiting request, or of the last one; only its status if the workflow has the same title."""
         return (
-            self.steps[-1].title.removeprefix(f"{self.title}: ") if self.steps else ""
+            self.steps[-1].title.removeprefix(f"{self.title} · ") if self.steps else ""
         )
 
 
@@ -93,7 +93,7 @@ def workflow_row(workflow: Workflow) -> WorkflowRow:
         list=ENDED if workflow.ended else SUSPENDED,
         steps=[
             WorkflowStep(
-                step.status, f"{step.title}: {status_label(step.status, step.kind)}"
+                step.status, f"{step.title} · {status_label(step.status, step.kind)}"
             )
             for step in steps
         ],

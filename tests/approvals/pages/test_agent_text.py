@@ -164,7 +164,7 @@ def test_mail_address_in_a_value_is_a_link_to_what_it_says(text, linked_as):
 def test_picture_in_a_value_is_a_link_that_says_where_it_leads():
     page = parse(str(linked("https://cdn.example.com/a.PNG?size=2")))
     assert (page.words, page.find("img")) == (
-        "https://cdn.example.com/a.PNG?size=2 (picture, opens cdn.example.com)",
+        "https://cdn.example.com/a.PNG?size=2 (image, opens cdn.example.com)",
         [],
     )
 

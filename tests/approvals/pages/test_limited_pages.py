@@ -12,7 +12,7 @@ from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
 
-LIMITED = "Approver scopes limit you: you see what they fit, what you requested, and what is assigned to you."
+LIMITED = "You see requests that match your approver scopes, that you made, or that are assigned to you."
 
 
 def inbox(user) -> str:

@@ -63,7 +63,7 @@ def test_what_is_no_pointer_is_refused(pointer):
             {"input": [{"pointer": "/a"}, {"pointer": "/a", "equals": 1, "at_most": 2}]},
             dict.fromkeys(
                 ("input.0", "input.1"),
-                "needs exactly one test of its value: equals, one_of, at_least, at_most, starts_with, like",
+                "needs exactly one test of its value: equals, one_of, at_least, at_most, more_than, less_than, starts_with, like",
             ),
         ),
         (
@@ -74,6 +74,17 @@ def test_what_is_no_pointer_is_refused(pointer):
             {"input": [{"pointer": "/a", "like": "x" * (MAX_TEXT + 1)}, {"pointer": "/a", "starts_with": 1}]},
             dict.fromkeys(("input.0.like", "input.1.starts_with"), "must be text of 1 to 1000 characters"),
         ),
+        *(
+            (
+                {"input": [{"pointer": "/a", name: 1, "more_than": 1}]},
+                {
+                    "input.0": "needs exactly one test of its value: equals, one_of, at_least, at_most, more_than, "
+                    "less_than, starts_with, like"
+                },
+            )
+            for name in ("at_most", "at_least", "less_than")
+        ),
+        ({"input": [{"pointer": "/a", "less_than": "1"}]}, {"input.0.less_than": "must be a number"}),
         ({"input": [{"pointer": "/a", "at_least": True}]}, {"input.0.at_least": "must be a number"}),
         (
             {"input": [{"pointer": "/a", "at_least": 2, "at_most": 1}]},

@@ -226,6 +226,8 @@ def test_reasons_say_for_people_what_fits_and_what_does_not():
         ({"one_of": [1, 2, 3, 4, 5, 6]}, "must be one of 1, 2, 3, 4, 5, …"),
         ({"at_least": 5}, "must be a number of at least 5"),
         ({"at_most": 50}, "must be a number of at most 50"),
+        ({"more_than": 5}, "must be a number of more than 5"),
+        ({"less_than": 5}, "must be a number of less than 5"),
         ({"at_least": 5, "at_most": 50}, "must be a number from 5 to 50"),
         ({"starts_with": "/srv/"}, 'must be text that starts with "/srv/"'),
         ({"like": "*.pdf"}, 'must be text like "*.pdf"'),

@@ -51,6 +51,8 @@ PLACES = {
 }
 TESTS = [
     {"pointer": "/amount", "at_most": 5},
+    {"pointer": "/amount", "more_than": 4},
+    {"pointer": "/amount", "less_than": 5},
     {"pointer": "/amount", "at_least": 5, "at_most": 100},
     {"pointer": "/amount", "equals": 5},
     {"pointer": "/urgent", "equals": True},

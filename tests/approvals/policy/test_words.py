@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import translation
 
+from approvals.policy.documents import _TESTS
 from approvals.policy.policy_schema import POLICY_SCHEMA
 from approvals.policy.words import Names, otherwise_in_words, requests_in_words, rule_in_words, whole_rule_in_words
 from tests.approvals.policy.writing import policy
@@ -34,6 +35,8 @@ MATCHES = [
 CONDITIONS = [
     ({"pointer": "/amount", "at_least": 0.5}, "whose amount is at least 0.5"),
     ({"pointer": "/amount", "at_least": 1, "at_most": 9}, "whose amount is from 1 to 9"),
+    ({"pointer": "/amount", "more_than": 1000, "type": "amount"}, "whose amount is more than 1,000"),
+    ({"pointer": "/amount", "less_than": 0.5}, "whose amount is less than 0.5"),
     ({"pointer": "/customer/country", "equals": "DE"}, "whose customer.country is “DE”"),
     ({"pointer": "/country", "one_of": ["DE", "FR", 3, None, True]}, "whose country is “DE”, “FR”, 3, null or true"),
     ({"pointer": "/n", "one_of": list(range(9))}, "whose n is 0, 1, 2, 3 or 5 more"),
@@ -128,7 +131,7 @@ def test_the_tables_leave_no_member_out():
     lists = {name for match, _words in MATCHES for name in match}
     assert lists == {"tools", "agents", "servers", "kinds", "priorities", "sources", "requesters", "input"}
     tests = {name for condition, _words in CONDITIONS for name in condition}
-    assert tests == {"pointer", "equals", "one_of", "at_least", "at_most", "starts_with", "like"}
+    assert tests == {"pointer", "type", *_TESTS}
 
 
 def test_a_rule_says_everything_in_one_list():
@@ -153,7 +156,7 @@ def test_several_values_are_joined_and_people_who_were_removed_are_numbers():
 
 
 def test_what_no_rule_speaks_of_is_said():
-    assert otherwise_in_words(policy()) == ["If no rule matches, people are asked, as without a policy."]
+    assert otherwise_in_words(policy()) == ["If no rule matches, people are asked."]
     assert otherwise_in_words(policy(four_eyes=True, repeat_rejections=True)) == [
         "If no rule matches, people are asked, but never the requester.",
         "A request that a person rejected in the last 7 days is rejected again if it is repeated unchanged.",

@@ -22,7 +22,7 @@ from tests.support.openid_provider import Provider, log_in, use
 from tests.support.people import PASSWORD
 
 pytestmark = pytest.mark.django_db
-NO_PASSWORDS = "Pausepoint takes no passwords or passkeys. Go to the log-in page, and continue with Corp."
+NO_PASSWORDS = "Passwords and passkeys are switched off here. Go to the log-in page, and continue with Corp."
 
 
 @pytest.fixture

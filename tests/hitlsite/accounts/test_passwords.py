@@ -72,11 +72,12 @@ def last_event() -> tuple[str, str, dict[str, str]]:
     return entry.event, entry.actor_name, entry.data
 
 
-def test_every_page_links_to_the_profile_which_links_to_the_password_page():
+def test_every_page_links_to_settings_where_one_page_leads_to_the_password():
     client = browser(people.carol())
+    client.post("/login/again/", {"password": people.PASSWORD})
     menu = parse(client.get("/").text).find("nav", id="user-menu")[0]
     assert "/settings/" in [link.attributes["href"] for link in menu.find("a")]
-    links = parse(client.get("/settings/").text).find("main")[0].find("a")
+    links = parse(client.get("/settings/sign-in/").text).find("main")[0].find("a")
     assert ("/password/", "Change password") in [(link.attributes["href"], link.words) for link in links]
 
 

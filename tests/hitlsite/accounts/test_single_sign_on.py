@@ -326,7 +326,7 @@ def test_the_admin_shows_no_providers_links_or_tokens(client):
 
 
 def line_of_system_page(client) -> str:
-    rows = parse(client.get("/settings/system/").text).find("main")[0].words
+    rows = parse(client.get("/settings/system/").text).find("div", class_="settings-main")[0].words
     return (
         rows[rows.index("Single sign-on") :]
         .partition(" Device notifications")[0]

@@ -97,11 +97,13 @@ def grants_for(
 
 
 def shown_grants(grants: QuerySet[Grant]) -> QuerySet[Grant]:
-    """Return the grants with the names of the user whose calls they are for."""
+    """Return the grants with the names of the user whose calls they are for, and the display name of the giver."""
     people = User.objects.filter(pk=OuterRef("requested_by_id"))
+    givers = User.objects.filter(pk=OuterRef("given_by_id"))
     return grants.annotate(
         requester_name=Subquery(people.values("username")),
         requester_display=Subquery(people.values("first_name")),
+        giver_display=Subquery(givers.values("first_name")),
     )
 
 

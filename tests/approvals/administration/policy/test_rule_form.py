@@ -57,7 +57,8 @@ def comparing(wanted, *, ranges=None, written=None):
     ways = [st.fixed_dictionaries({"equals": wanted}), st.fixed_dictionaries({"one_of": lists(wanted)})]
     if ranges is not None:
         ends = st.lists(ranges, min_size=2, max_size=2).map(sorted)
-        ways += [st.fixed_dictionaries({"at_least": ranges}), st.fixed_dictionaries({"at_most": ranges}),
+        names = st.sampled_from(["at_least", "at_most", "more_than", "less_than"])
+        ways += [st.builds(lambda name, end: {name: end}, names, ranges),
                  ends.map(lambda pair: {"at_least": pair[0], "at_most": pair[1]})]  # fmt: skip
     if written is not None:
         ways += [st.fixed_dictionaries({"starts_with": written}), st.fixed_dictionaries({"like": written})]

@@ -69,9 +69,9 @@ def test_a_row_shows_state_steps_duration_and_run():
     (row,) = parse(browser(by).get("/workflows/").text).find("li", class_="workflow-row")
     steps = [(step.attributes["class"], step.attributes["title"]) for step in row.find("i", class_="step")]
     assert steps == [
-        ("step is-approved", "One: Approved"),
-        ("step is-rejected", "Two: Declined"),
-        ("step is-pending", "Three: Waiting"),
+        ("step is-approved", "One · Approved"),
+        ("step is-rejected", "Two · Declined"),
+        ("step is-pending", "Three · Waiting"),
     ]
     (progress,), (time,) = row.find("span", class_="workflow-progress"), row.find("span", class_="workflow-time")
     assert (progress.words, time.words) == ("2 of 3 steps", "2 h 5 min")

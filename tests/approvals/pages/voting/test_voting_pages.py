@@ -172,6 +172,25 @@ def test_whoever_has_not_just_logged_in_logs_in_again_and_comes_back(people):
     assert stored(request).status == "approved"
 
 
+@pytest.mark.parametrize(
+    ("terms", "priority", "wanted", "announced"),
+    [
+        (Terms(fresh_sign_in=True), "normal", (), True),
+        (Terms(), "critical", ("critical",), True),
+        (Terms(), "critical", (), False),
+        (Terms(), "high", ("critical",), False),
+    ],
+)
+def test_a_card_announces_a_fresh_log_in_for_terms_and_for_the_setting(
+    people, settings, terms, priority, wanted, announced
+):
+    settings.HITL_FRESH_SIGN_IN_FOR = wanted
+    request = make_voted(alice(), terms, priority=priority)
+    page = parse(browser(people[0]).get(request.get_absolute_url()).text)
+    facts = [span.words for span in page.find("div", class_="request-facts")[0].find("span")]
+    assert ("needs a fresh log-in Log in again" in facts) == announced
+
+
 def test_a_log_in_of_some_time_ago_is_not_fresh(people, settings):
     request = make_voted(alice(), Terms(fresh_sign_in=True))
     client = browser(people[0])

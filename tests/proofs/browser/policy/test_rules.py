@@ -94,7 +94,7 @@ def test_a_rule_is_written_replayed_applied_and_used(windows, server, axe):
     # Apply it, with a reason.
     page.get_by_label("Why the policy changes").fill("No one ever rejected one.")
     press(page, "Apply this policy")
-    page.get_by_text("Version 1 is live. It applies to what is asked from now on.").wait_for()
+    page.get_by_text("Version 1 is live. It applies to new requests.").wait_for()
     assert violations(page, axe) == {}
 
     windows.tolerate("422")

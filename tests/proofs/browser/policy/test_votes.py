@@ -80,7 +80,7 @@ def test_one_person_breaks_the_glass_with_a_reason_after_a_confirmation(windows,
     remote = Remote(server, "requester", ("ask", "read"))
     request = remote.ask(**CALL)
     page = windows.open(server.person("bob"), f"/requests/{request['id']}/")
-    page.get_by_text("Break the glass…").click()
+    page.get_by_text("Use break-glass access…").click()
     assert violations(page, axe) == {}
     alone = page.get_by_role("button", name="Approve alone")
 
@@ -89,7 +89,7 @@ def test_one_person_breaks_the_glass_with_a_reason_after_a_confirmation(windows,
     expect(page.locator(".break-glass textarea:invalid")).to_have_count(1)
     page.get_by_label("Why you decide this alone").fill("The bank closes at noon.")
     alone.click()
-    question = page.get_by_role("dialog", name="Decide this alone? Everyone concerned is told at once.")
+    question = page.get_by_role("dialog", name="Decide this alone? Everyone concerned is notified at once.")
     assert violations(page, axe) == {}
     page.keyboard.press("Escape")
     assert remote.send("GET", f"/requests/{request['id']}").body["status"] == "pending"
