@@ -268,3 +268,25 @@ def test_reasons_are_short_and_show_what_is_invisible():
 )
 def test_the_server_of_a_tool_is_in_its_name(tool, server):
     assert server_of(tool) == server
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "covers"),
+    [
+        ({}, {}, True),
+        ({}, {"tools": ["refund"]}, True),
+        ({"tools": ["refund"]}, {}, False),
+        ({"tools": ["refund"]}, {"tools": ["REFUND"]}, True),
+        ({"tools": ["refund*", "pay"]}, {"tools": ["pay", "refund_all", "refunds*"]}, True),
+        ({"tools": ["refund*", "pay"]}, {"tools": ["pay", "wire"]}, False),
+        ({"tools": ["refund"]}, {"tools": ["refund*"]}, False),
+        ({"tools": ["refund"]}, {"agents": ["billing"]}, False),
+        ({"agents": ["b*"], "requesters": [7, 8]}, {"agents": ["billing"], "requesters": [8]}, True),
+        ({"requesters": [7]}, {"requesters": [7, 8]}, False),
+        # Approvals alone are decided by rules, so the kinds are compared elsewhere.
+        ({"kinds": ["approval"], "priorities": ["low"]}, {"priorities": ["low"]}, True),
+        ({"kinds": ["approval"], "priorities": ["low"]}, {"priorities": ["high"]}, False),
+    ],
+)
+def test_a_match_covers_another_if_every_request_of_the_other_is_one_of_its_own(wide, narrow, covers):
+    assert match_from(wide).covers_lists(match_from(narrow)) is covers

@@ -38,7 +38,15 @@ CONDITIONS = [
     ({"pointer": "/country", "one_of": ["DE", "FR", 3, None, True]}, "whose country is “DE”, “FR”, 3, null or true"),
     ({"pointer": "/n", "one_of": list(range(9))}, "whose n is 0, 1, 2, 3 or 5 more"),
     ({"pointer": "/path", "starts_with": "/data/"}, "whose path starts with “/data/”"),
+    ({"pointer": "/path", "starts_with": "x" * 90}, f"whose path starts with “{'x' * 80}…”"),
     ({"pointer": "/to", "like": "*@ours.com"}, "whose to ends with “@ours.com”"),
+    ({"pointer": "/to", "like": "*ours*"}, "whose to contains “ours”"),
+    ({"pointer": "/to", "like": "a*@ours.com"}, "whose to matches the pattern “a*@ours.com”"),
+    ({"pointer": "/to", "type": "addresses"}, "whose to is a list of email addresses"),
+    ({"pointer": "/path", "type": "path", "starts_with": "/srv/"}, "whose path starts with “/srv/” (one path)"),
+    ({"pointer": "/fee", "type": "amount", "at_most": 5}, "whose fee is at most 5"),
+    ({"pointer": "/card", "members": ["kind", "limit"]}, "whose card has no members but “kind” and “limit”"),
+    ({"pointer": "", "members": ["kind"]}, "whose input has no members but “kind”"),
     ({"pointer": "/a~1b", "equals": {"c": 1}}, 'whose a/b is {"c": 1}'),
 ]
 
@@ -128,7 +136,8 @@ def test_the_tables_leave_no_member_out():
     lists = {name for match, _words in MATCHES for name in match}
     assert lists == {"tools", "agents", "servers", "kinds", "priorities", "sources", "requesters", "input"}
     tests = {name for condition, _words in CONDITIONS for name in condition}
-    assert tests == {"pointer", "equals", "one_of", "at_least", "at_most", "starts_with", "like"}
+    one = {"equals", "one_of", "at_least", "at_most", "starts_with", "like"}
+    assert tests == {"pointer", "type", "members", *one}
 
 
 def test_a_rule_says_everything_in_one_list():

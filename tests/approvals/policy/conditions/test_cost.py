@@ -78,6 +78,22 @@ def test_letters_outside_ascii_count_as_the_bytes_that_they_take():
     assert size_of({"t": "€" * 100}).text == 400
 
 
+def test_the_size_of_values_is_their_bytes_the_longest_list_or_object_and_the_longest_text():
+    each = 50
+    assert size_of() == Size(0, 0, 0)
+    assert size_of("text") == Size(each + 4, 0, 4)
+    assert size_of(1, None, True) == Size(3 * each, 0, 0)
+    assert size_of({"name": "Zoë", "of": [1, 2, 3]}, ["a"]) == Size(8 * each + 4 + 4 * 3 + 2 + 1, 3, 12)
+    assert size_of({"a long name": 1, "b": (2, 3)}) == Size(5 * each + 12, 2, 11)
+
+
+@pytest.mark.parametrize(
+    ("some", "others"), [({"a": [1, 2]}, {"b": "text"}), (["a"] * 9, "b"), ({}, {"a": {"b": "long text"}})]
+)
+def test_sizes_are_added_as_if_the_values_were_one(some, others):
+    assert size_of(some) + size_of(others) == size_of(some, others)
+
+
 @given(st.integers(0, 10_000_000), st.integers(0, 10_000), st.integers(0, 1_000_000))
 def test_a_rounded_size_is_no_smaller_and_at_most_twice_as_large(all_bytes, longest, text):
     rounded = Size(all_bytes, longest, text).rounded()
