@@ -230,6 +230,11 @@ def test_this_and_following_occurrences_can_be_cancelled_or_moved_by_weeks():
     assert [day for day, _end, _who in shifts(later, "2027-05-01", "2027-05-14")] == ["05-05 07:00", "05-12 07:00"]
 
 
+def test_a_changed_occurrence_counts_as_long_as_it_lasts():
+    text = calendar(WEEKLY, changed("20270315", "20270315T090000", "DURATION:P4D", "SUMMARY:erin"))
+    assert shifts(text, "2027-03-18", "2027-03-19") == [("03-15 08:00", "03-19 08:00", "erin")]
+
+
 @pytest.mark.parametrize(
     ("attendee", "addresses"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -51,14 +53,27 @@ def test_a_path_has_the_line_of_its_member(path, line):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('ab{}[],:"\\', max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text('ab{}[],:"\\', min_size=1, max_size=3), inner, max_size=3)
+    ),
 )
 
 
 @given(JSON)
-def test_every_text_has_lines(document):
+def test_every_member_has_the_line_that_it_begins_on(document):
     text = json.dumps(document, indent=1)
-    assert 1 <= line_of(text, "a.0.b") <= text.count("\n") + 1
+    places = dict(places_of(document))
+    assert {path: line_of(text, path) for path in places} == places
+
+
+def places_of(value: Any, path: str = "", line: int = 1) -> Iterator[tuple[str, int]]:
+    """Yield the path and line of each member: with an indent, each stands on a line of its own."""
+    yield path, line
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    line += 1
+    for name, item in items:
+        yield from places_of(item, f"{path}.{name}" if path else f"{name}", line)
+        line += json.dumps(item, indent=1).count("\n") + 1
 
 
 def test_what_is_no_json_is_refused_with_its_place():

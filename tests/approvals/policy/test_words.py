@@ -99,6 +99,7 @@ ASKING = [
             "Only working hours count for these times.",
         ],
     ),
+    ({"working_hours": True}, [MAY_NOT]),
     (
         {"escalation": [{"after": 3600, "people": ["bob"], "teams": ["security"]}]},
         [MAY_NOT, "After 1 hour, also notifies bob and security."],
