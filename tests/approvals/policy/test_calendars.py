@@ -323,6 +323,7 @@ def version(summary: str, sequence: str, *more: str) -> str:
         ([version("new", "", "DTSTAMP:20270202T000000Z"), version("old", "", "DTSTAMP:20270201T000000Z")], "new"),
         ([version("old", "SEQUENCE:1"), version("new", "SEQUENCE:1")], "new"),
         ([version("new", "SEQUENCE:1"), version("old", "SEQUENCE:many")], "new"),
+        ([version("new", "SEQUENCE:1"), version("old", "", "DTSTAMP:PT1H")], "new"),
     ],
 )
 def test_of_an_event_that_is_there_twice_the_highest_sequence_counts(events, summary):
@@ -332,6 +333,11 @@ def test_of_an_event_that_is_there_twice_the_highest_sequence_counts(events, sum
 def test_an_event_whose_newest_version_is_cancelled_is_gone():
     events = [version("bob", "SEQUENCE:1"), version("bob", "SEQUENCE:2", "STATUS:CANCELLED")]
     assert shifts(calendar(*events), "2027-03-01", "2027-03-02") == []
+
+
+def test_a_cancelled_event_ends_no_other_one():
+    events = [version("bob", "STATUS:CANCELLED"), version("erin", "").replace("UID:1", "UID:2")]
+    assert [summary for *_, summary in shifts(calendar(*events), "2027-03-01", "2027-03-02")] == ["erin"]
 
 
 def test_of_a_changed_occurrence_the_highest_sequence_counts_too():

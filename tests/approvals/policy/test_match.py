@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from approvals.db.json_pointer import ABSENT, is_pointer, pointer_to, value_at
 from approvals.policy.documents import match_from
+from approvals.policy.globs import pattern_of, plain_test
 from approvals.policy.match import Facts, Match, server_of
 
 REFUND = Facts(
@@ -290,3 +291,20 @@ def test_the_server_of_a_tool_is_in_its_name(tool, server):
 )
 def test_a_match_covers_another_if_every_request_of_the_other_is_one_of_its_own(wide, narrow, covers):
     assert match_from(wide).covers_lists(match_from(narrow)) is covers
+
+
+@pytest.mark.parametrize(
+    ("pattern", "test", "text"),
+    [
+        ("*@ours.com", "ends_with", "@ours.com"),
+        ("*ours*", "contains", "ours"),
+        ("ours*", "like", "ours*"),
+        ("ours", "like", "ours"),
+        ("a*b", "like", "a*b"),
+        ("*a*b*", "like", "*a*b*"),
+        ("*", "like", "*"),
+        ("**", "like", "**"),
+    ],
+)
+def test_a_pattern_that_people_know_by_another_name_has_that_one(pattern, test, text):
+    assert (plain_test(pattern), pattern_of(test, text)) == ((test, text), pattern)

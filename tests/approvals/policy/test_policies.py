@@ -106,6 +106,7 @@ def test_the_schema_is_one():
         (rule(match={"tool": ["x"]}), ["rules.0.match.tool"]),
         (rule(match={"requesters": ["mallory"]}), ["rules.0.match.requesters.0"]),
         (rule(match={"requesters": [1]}), ["rules.0.match.requesters"]),
+        (rule(match={"requesters": ["alice", 1]}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": "alice"}), ["rules.0.match.requesters"]),
         (rule(when="tol == 1"), ["rules.0.when"]),
         (rule(when=1), ["rules.0.when"]),
@@ -123,6 +124,8 @@ def test_the_schema_is_one():
         (ask(deadline={"after": 1, "then": "halt"}), ["rules.0.ask.deadline.after"]),
         (ask(reminders=[120, 60]), ["rules.0.ask.reminders"]),
         (ask(escalation=[{"after": 60}]), ["rules.0.ask.escalation.0"]),
+        (ask(escalation=[{"after": 60, "people": ["bob", "mallory"]}]), ["rules.0.ask.escalation.0.people.1"]),
+        (ask(escalation=[{"after": 60, "roles": ["approver"]} for _ in range(2)]), ["rules.0.ask.escalation"]),
         (ask(key_fields=["amount"]), ["rules.0.ask.key_fields.0"]),
         (ask(on_expire="halt"), ["rules.0.ask"]),
         (ask(veto="yes"), ["rules.0.ask.veto"]),
@@ -130,6 +133,11 @@ def test_the_schema_is_one():
 )
 def test_every_fault_is_named_by_its_path(document, paths):
     assert list(faults_of(document)) == paths
+
+
+def test_a_rule_about_questions_and_approvals_may_have_stages():
+    mixed = rule(match={"kinds": ["question", "approval"]}, ask={"stages": [{"groups": [{"votes": 2}]}]})
+    assert stored_form(mixed, DIRECTORY) == mixed
 
 
 def test_faults_come_in_the_order_of_the_document():

@@ -84,8 +84,32 @@ def test_what_is_no_json_is_refused_with_its_place():
         == "not valid JSON: line 2, column 13: a value is missing, or is not in double quotes"
     )
     for text in ("[" * 100_000, '{"a": NaN}', '{"a": 1, "a": 2}', "x" * 500_000):
-        with pytest.raises(InvalidPolicy):
+        with pytest.raises(InvalidPolicy) as refusal:
             read_text(text)
+        assert list(refusal.value.faults) == [""]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1 "b": 2}', "a comma or a bracket is missing before this"),
+        ('{"a" 1}', "a colon is missing before this"),
+        ("{a: 1}", "a name in double quotes is missing, or there is an extra comma"),
+        ('{"a": yes}', "a value is missing, or is not in double quotes"),
+        ("{} {}", "there is extra text after the end"),
+        ('{"a": "b}', "the string that starts here has no closing quote"),
+        ('{"a": "b\n"}', "a string contains a line break or another control character"),
+    ],
+)
+def test_errors_of_json_are_explained_in_plain_words(text, message):
+    with pytest.raises(InvalidPolicy) as refusal:
+        read_text(text)
+    assert str(refusal.value.faults[""]).partition(": line 1, ")[2].partition(": ")[2] == message
+
+
+def test_a_policy_is_written_as_people_read_it():
+    assert write_text({"name": "Zoë", "then": "ask"}) == '{\n  "name": "Zoë",\n  "then": "ask"\n}\n'
+    assert read_text(write_text({"name": "Zoë"})) == {"name": "Zoë"}
 
 
 def test_a_difference_shows_what_changes():
@@ -95,4 +119,5 @@ def test_a_difference_shows_what_changes():
     assert difference(write_text(before), write_text(before)) == []
     lines = difference(write_text(before), write_text(after))
     assert [line for line in lines if line[0] in "+-"] == ['-       "then": "ask"', '+       "then": "deny"']
-    assert (lines[0], lines[-1], len(lines)) == ("…", "…", 10)
+    assert (lines[0], lines[1][:2], lines[-1], len(lines)) == ("…", "  ", "…", 10)
+    assert difference("a\nb", "b\nc") == ["- a", "  b", "+ c"]

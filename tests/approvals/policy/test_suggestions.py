@@ -70,6 +70,20 @@ def test_free_text_alone_does_not_tell_an_approved_call_from_a_rejected_one():
     assert conditions([*approved, *calls(1, {"text": "Bye", "to": "team"}, good=False)]) is None
 
 
+def test_a_value_of_another_type_keeps_a_number_from_being_suggested_but_not_what_stands_beside_it():
+    approved = calls(ENOUGH, {"amount": 5, "to": "team"})
+    rejected = [*calls(1, {"amount": "5", "to": "all"}, good=False), *calls(1, {"amount": 9, "to": "all"}, good=False)]
+    suggested = rule_for("pay", [*approved, *rejected])
+    assert suggested is not None
+    assert suggested[0]["name"] == "pay by to: approved every time"
+
+
+def test_numbers_are_suggested_below_the_smallest_that_was_rejected():
+    approved = [call for number in range(40) for call in calls(1, {"amount": number})]
+    rejected = [call for number in (60, 30, 50) for call in calls(1, {"amount": number}, good=False)]
+    assert conditions([*approved, *rejected]) == [{"pointer": "/amount", "at_least": 0, "at_most": 29}]
+
+
 @pytest.mark.parametrize(
     ("addresses", "condition"),
     [
@@ -129,6 +143,9 @@ def test_only_values_make_a_rule_narrow_and_not_the_names_of_members_or_being_te
         ({"a": {"b": {"c": {"d": 1}}}}, True),
         ({"a": {"b": {"c": {"d": {"e": 1}}}}}, False),
         ({"a": {}}, True),
+        ({"rows": [{"k": 1}, ["a"]]}, True),
+        ({"rows": [1, {"password": "x"}]}, False),
+        ({"rows": [["a"], [{"password": "x"}]]}, False),
         ({f"m{number}": 1 for number in range(19)}, True),
         ({f"m{number}": 1 for number in range(20)}, False),
     ],

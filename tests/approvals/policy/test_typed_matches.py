@@ -48,7 +48,7 @@ GOOD = {
     ValueType.ADDRESS: ["bob@ours.com", "bob.miller+x@mail.ours.com", "BOB@Ours.COM"],
     ValueType.ADDRESSES: [["bob@ours.com"], ["a@ours.com", "b@ours.com"]],
     ValueType.AMOUNT: [0, 5, 0.5, 10**400],
-    ValueType.PATH: ["/srv/reports/a b.pdf", "reports/2026/x.csv", ".env", "\u00fcbersicht.txt", "dir/"],
+    ValueType.PATH: ["/srv/reports/a b.pdf", "reports/2026/x.csv", ".env", "\u00fcbersicht.txt", "dir/", "/X/XX"],
     ValueType.HOST: ["ours.com", "localhost", "a-1.ours.com"],
     ValueType.LINE: ["Hello, Bob!", "", "\u00dc"],
     ValueType.TEXT: ["a\nb", ""],

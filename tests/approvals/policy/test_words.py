@@ -101,8 +101,8 @@ ASKING = [
     ),
     ({"working_hours": True}, [MAY_NOT]),
     (
-        {"escalation": [{"after": 3600, "people": ["bob"], "teams": ["security"]}]},
-        [MAY_NOT, "After 1 hour, also notifies bob and security."],
+        {"escalation": [{"after": 3600, "people": ["bob"], "teams": ["security"]}], "working_hours": True},
+        [MAY_NOT, "After 1 hour, also notifies bob and security.", "Only working hours count for these times."],
     ),
     ({"priority": "high"}, [MAY_NOT, "Raises the priority to High, if it is lower."]),
     ({"channels": ["mail", "slack", "push"]}, [MAY_NOT, "Notifies people only by mail, Slack and push message."]),
@@ -160,6 +160,16 @@ def test_several_values_are_joined_and_people_who_were_removed_are_numbers():
     said = rule(match={"requesters": ["alice"], "input": [{"pointer": f"/{name}", "equals": 1} for name in "abcdefg"]})
     words = "requests from #1 whose a is 1, b is 1, c is 1, d is 1, e is 1, f is 1 and g is 1"
     assert requests_in_words(said.match, Names()) == words
+
+
+def test_a_rule_that_does_not_say_how_people_are_asked_asks_them_on_the_usual_terms():
+    assert rule_in_words(rule(), NAMES) == ["Asks people about all requests.", MAY_NOT]
+
+
+def test_people_and_teams_who_were_removed_are_numbers_where_they_vote_too():
+    voters = stages({"people": ["alice"], "teams": ["finance"], "votes": 2})
+    words = rule_in_words(rule(ask={"stages": [voters]}), Names(people={2: "bob"}))
+    assert words[1] == "Needs the approval of 2 of #1 or #5."
 
 
 def test_what_no_rule_speaks_of_is_said():

@@ -39,6 +39,38 @@ def test_a_condition_costs_twice_as_much_or_more_when_what_it_reads_doubles(cond
     assert twice >= 1.9**power * once or twice > MAX_STEPS
 
 
+#: Steps over 1,024 bytes of values, with at most 16 items in a list or object and 256 bytes in a text.
+PRICES = {
+    "true": 2_148,
+    "!input.a": 2_348,
+    "input.a && input.b": 2_548,
+    "input.a ? true : false": 2_548,
+    "input.a < 5": 2_704,
+    "input.a == 1": 3_460,
+    "input.a == input.b": 19_432,
+    "tool == agent": 19_232,
+    "size(input.t) > 1": 2_804,
+    'input.t.startsWith("abc")': 2_707,
+    'input.t.contains("abcdefghijklmnopq")': 3_984,
+    "input.t.contains(input.u)": 7_668,
+    '"x" in input.l': 11_548,
+    "input.a in [1, 2, 3]": 13_040,
+    "keys(input.m) == []": 20_332,
+    "input.l.all(each, each > 0)": 16_910,
+    "input.l.all(one, input.l.all(other, one > other))": 252_622,
+    'input.l[0] == "a"': 12_148,
+    'input.t + input.u == "a"': 22_088,
+    'string(input.a) == "a"': 12_672,
+    'input.m == {"a": 1}': 12_548,
+    "double(input.a) < 1.0": 3_828,
+    "type(input.a) == int": 3_622,
+}
+
+
+def test_prices_are_those_that_the_benchmark_compares_with_the_time_that_conditions_take():
+    assert {text: Expression(text).cost(Size(1_024, 16, 256)) for text in PRICES} == PRICES
+
+
 def test_a_search_in_a_long_text_is_priced_by_both_texts():
     long, short = {"t": "memo " * 20_000, "u": "pay"}, {"t": "memo " * 200, "u": "pay"}
     assert Expression("input.t.contains(input.u)").cost(size_of(long)) > MAX_STEPS
