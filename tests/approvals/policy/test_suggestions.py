@@ -84,6 +84,11 @@ def test_numbers_are_suggested_below_the_smallest_that_was_rejected():
     assert conditions([*approved, *rejected]) == [{"pointer": "/amount", "at_least": 0, "at_most": 29}]
 
 
+def test_a_text_that_is_too_long_for_a_rule_is_left_out():
+    approved = [*calls(ENOUGH, {"q": "x"}), *calls(ENOUGH, {"q": "x" * 99})]
+    assert conditions([*approved, *calls(1, {"q": "y"}, good=False)]) == [{"pointer": "/q", "one_of": ["x"]}]
+
+
 @pytest.mark.parametrize(
     ("addresses", "condition"),
     [
