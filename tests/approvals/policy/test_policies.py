@@ -77,6 +77,11 @@ def test_what_is_stored_is_written_as_it_was_read():
     assert (names_in(WHOLE).people, names_in(WHOLE).teams) == ({"alice", "bob"}, {"finance"})
 
 
+def test_only_names_are_looked_up_whatever_else_an_untrusted_document_lists():
+    names = names_in(rule(match={"requesters": ["alice", 1, [], None]}, ask={"escalation": [{"teams": [["finance"]]}]}))
+    assert (names.people, names.teams) == ({"alice"}, set())
+
+
 def test_who_no_longer_exists_is_not_whoever_is_called_so_now():
     stored = stored_form(WHOLE, DIRECTORY)
     gone = written_form(stored, Directory(people=DIRECTORY.people, roles=DIRECTORY.roles))

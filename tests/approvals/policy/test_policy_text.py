@@ -87,6 +87,7 @@ def test_what_is_no_json_is_refused_with_its_place():
         with pytest.raises(InvalidPolicy) as refusal:
             read_text(text)
         assert list(refusal.value.faults) == [""]
+    assert str(refusal.value.faults[""]) == "larger than 400,000 characters"
 
 
 @pytest.mark.parametrize(

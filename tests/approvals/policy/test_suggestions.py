@@ -119,6 +119,26 @@ def test_the_domains_of_addresses_are_compared_without_case():
     ]
 
 
+def test_a_domain_is_suggested_for_more_addresses_than_a_rule_could_list():
+    approved = [call for number in range(60) for call in calls(1, {"to": f"p{number}@ours.com"})]
+    suggested = rule_for("sendEmail", [*approved, *calls(1, {"to": "a@theirs.com"}, good=False)])
+    assert suggested is not None
+    rule, cases = suggested
+    assert (rule["name"], len(cases)) == ("sendEmail to @ours.com: approved every time", 60)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("body", "comment", "description", "message", "note", "notes", "reason", "subject", "summary", "text"),
+        *("title", "Title"),
+    ],
+)
+def test_members_with_free_text_may_hold_any_text(name):
+    decided = [call for number in range(ENOUGH) for call in calls(1, {"id": "x", name: f"Text {number}"})]
+    assert {"pointer": f"/{name}", "type": "line"} in (conditions(decided) or [])
+
+
 @pytest.mark.parametrize(("length", "suggested"), [(98, True), (99, False)])
 def test_texts_that_are_too_long_for_a_rule_suggest_none(length, suggested):
     assert (conditions(calls(ENOUGH, {"q": "x" * length})) is not None) is suggested

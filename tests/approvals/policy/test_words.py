@@ -60,6 +60,7 @@ ASKING = [
     ({}, [MAY_NOT]),
     ({"with_requester": True}, ["The requester may decide too, if their role allows it."]),
     ({"stages": [stages({"people": ["bob"]})]}, ["Needs the approval of bob.", MAY_NOT]),
+    ({"stages": [stages({"people": ["bob", "alice"]})]}, ["Needs the approval of one of bob or alice.", MAY_NOT]),
     ({"stages": [stages({})]}, ["Needs the approval of someone who may decide.", MAY_NOT]),
     ({"stages": [stages({"votes": 2})]}, ["Needs the approval of 2 people who may decide.", MAY_NOT]),
     (
@@ -99,6 +100,7 @@ ASKING = [
             "Only working hours count for these times.",
         ],
     ),
+    ({"reminders": [60]}, [MAY_NOT, "Reminds people who may decide after 1 minute."]),
     ({"working_hours": True}, [MAY_NOT]),
     (
         {"escalation": [{"after": 3600, "people": ["bob"], "teams": ["security"]}], "working_hours": True},
