@@ -249,6 +249,12 @@ def test_the_reason_of_a_request_without_what_a_list_names_says_that_there_is_no
     ]
 
 
+def test_a_request_of_which_nothing_is_known_matches_no_list():
+    match = match_from({"kinds": ["form"], "priorities": ["low"], "sources": ["api"]})
+    reasons = [str(reason.sentence) for reason in match.reasons(Facts())]
+    assert reasons == [f"there is none, but it must be “{name}”" for name in ("form", "low", "api")]
+
+
 def test_reasons_are_short_and_show_what_is_invisible():
     match, facts = match_from({"tools": ["x"]}), Facts(tool="a\u202e" + "b" * 1_000)
     [reason] = match.reasons(facts)

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.policy.match import Match
 from approvals.policy.policies import Directory, InvalidPolicy, names_in, policy_of, stored_form, written_form
 from approvals.policy.policy_schema import POLICY_SCHEMA
-from approvals.policy.rules import MAX_RULES
+from approvals.policy.rules import MAX_RULES, Policy, Rule, Then
 from approvals.policy.terms import FollowUpStep, Stage, VoterGroup
 from approvals.schema.check import schema_problem
 from tests.approvals.policy.writing import DIRECTORY
@@ -91,6 +92,11 @@ def test_who_no_longer_exists_is_not_whoever_is_called_so_now():
     assert list(refusal.value.faults) == ["rules.0.ask.stages.0.groups.0.teams.0"]
 
 
+def test_a_rule_needs_nothing_but_a_name_and_an_effect():
+    assert policy_of(stored_form(rule(), DIRECTORY)).rules == (Rule(name="a", match=Match(), then=Then.ASK),)
+    assert policy_of({}) == Policy()
+
+
 def test_the_schema_is_one():
     assert schema_problem(POLICY_SCHEMA) == ""
 
@@ -109,6 +115,8 @@ def test_the_schema_is_one():
         ({"rules": [{"name": "Rest", "then": "ask"}, {"name": "rest", "then": "deny"}]}, ["rules.1.name"]),
         (rule(match=[]), ["rules.0.match"]),
         (rule(match={"tool": ["x"]}), ["rules.0.match.tool"]),
+        (rule(match={"X": ["x"]}), ["rules.0.match.X"]),
+        (rule(match={"input": [{"pointer": "/a", "equals": "x" * 30_000}]}), ["rules.0.match"]),
         (rule(match={"requesters": ["mallory"]}), ["rules.0.match.requesters.0"]),
         (rule(match={"requesters": [1]}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": ["alice", 1]}), ["rules.0.match.requesters"]),

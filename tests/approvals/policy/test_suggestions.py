@@ -82,6 +82,9 @@ def test_numbers_are_suggested_below_the_smallest_that_was_rejected():
     approved = [call for number in range(40) for call in calls(1, {"amount": number})]
     rejected = [call for number in (60, 30, 50) for call in calls(1, {"amount": number}, good=False)]
     assert conditions([*approved, *rejected]) == [{"pointer": "/amount", "at_least": 0, "at_most": 29}]
+    suggested = rule_for("pay", [*approved, *rejected])
+    assert suggested is not None
+    assert suggested[0]["name"] == "pay up to 29: approved every time"
 
 
 def test_a_text_that_is_too_long_for_a_rule_is_left_out():
@@ -125,6 +128,7 @@ def test_a_domain_is_suggested_for_more_addresses_than_a_rule_could_list():
     assert suggested is not None
     rule, cases = suggested
     assert (rule["name"], len(cases)) == ("sendEmail to @ours.com: approved every time", 60)
+    assert rule_for("sendEmail", [*approved, *calls(1, {"to": "a@ours.com"}, good=False)]) is None
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,12 @@ def test_a_moment_is_never_further_away_than_ten_years():
     assert moment_after(start, 10**9, [Hours(parse_week("Mon 09:00-09:01"), UTC)]) == start + LONGEST
 
 
+@pytest.mark.parametrize(("number", "day"), [*enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))])
+def test_each_day_has_hours_of_its_own(number, day):
+    hours = [(9 * 60, 10 * 60) if each == number else None for each in range(7)]
+    assert parse_week(f"{day} 09:00-10:00") == tuple(hours)
+
+
 def test_a_week_is_written_in_parts():
     office, short = (9 * 60, 17 * 60), (9 * 60, 15 * 60 + 30)
     assert parse_week("Mon-Thu 09:00-17:00, Fri 09:00-15:30") == (office, office, office, office, short, None, None)

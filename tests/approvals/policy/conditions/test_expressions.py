@@ -101,6 +101,8 @@ def test_true_is_true(text, value):
         ('input.to == ["bob"]', {"to": [1]}),
         ('input.card == {"a": 1}', {"card": {"a": "1"}}),
         ("input.a == input.b", {"a": 1, "b": True}),
+        # A member may be called like the function that tests types.
+        ('input.type == ["bob"]', {"type": [1]}),
         # An object is no list of its names.
         ('input.to.all(each, each == "bob")', {"to": {"bob": "eve"}}),
         ('"bob" in input.to', {"to": {"bob": 1}}),
