@@ -247,6 +247,7 @@ def test_a_changed_occurrence_counts_as_long_as_it_lasts():
         ("ATTENDEE:mailto:bob%2Bduty@example.com?subject=x", ("bob+duty@example.com",)),
         ("ATTENDEE;PARTSTAT=DECLINED;EMAIL=bob@example.com:mailto:x@example.com", ()),
         ("ATTENDEE:urn:uuid:7b0f", ()),
+        ("ATTENDEE:bob", ()),
         ("ATTENDEE:invalid:nomail", ()),
     ],
 )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from approvals.policy.match import Match
 from approvals.policy.policies import Directory, InvalidPolicy, names_in, policy_of, stored_form, written_form
-from approvals.policy.policy_schema import POLICY_SCHEMA
-from approvals.policy.rules import MAX_RULES, Policy, Rule, Then
+from approvals.policy.policy_schema import MAX_SECONDS, POLICY_SCHEMA
+from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, MAX_RULES, Policy, Rule, Then
 from approvals.policy.terms import FollowUpStep, Stage, VoterGroup
 from approvals.schema.check import schema_problem
 from tests.approvals.policy.writing import DIRECTORY
@@ -112,6 +112,9 @@ def test_the_schema_is_one():
         (rule(then="approve"), ["rules.0.then"]),
         (rule(name=""), ["rules.0.name"]),
         (rule(name="a\u200bb"), ["rules.0.name"]),
+        (rule(name="x" * (MAX_NAME + 1)), ["rules.0.name"]),
+        (rule(message="x" * (MAX_MESSAGE + 1)), ["rules.0.message"]),
+        (rule(message=""), ["rules.0.message"]),
         ({"rules": [{"name": "Rest", "then": "ask"}, {"name": "rest", "then": "deny"}]}, ["rules.1.name"]),
         (rule(match=[]), ["rules.0.match"]),
         (rule(match={"tool": ["x"]}), ["rules.0.match.tool"]),
@@ -149,8 +152,55 @@ def test_every_fault_is_named_by_its_path(document, paths):
 
 
 def test_a_rule_about_questions_and_approvals_may_have_stages():
-    mixed = rule(match={"kinds": ["question", "approval"]}, ask={"stages": [{"groups": [{"votes": 2}]}]})
-    assert stored_form(mixed, DIRECTORY) == mixed
+    for kinds in (["question", "approval"], ["approval"]):
+        document = rule(match={"kinds": kinds}, ask={"stages": [{"groups": [{"votes": 2}]}]})
+        assert stored_form(document, DIRECTORY) == document
+
+
+def test_whatever_is_just_within_the_bounds_of_a_policy_is_read():
+    groups = [{"people": ["alice", "bob"], "votes": 2}] * 9 + [{"votes": 50}]
+    most = {
+        "stages": [{"groups": groups}] * 10,
+        "deadline": {"after": 60, "then": "default"},
+        "reminders": [60 * number for number in range(1, 10)] + [MAX_SECONDS],
+        "escalation": [{"after": 60 * number, "roles": ["approver"]} for number in range(1, 11)],
+        "key_fields": ["/" + "x" * 199, *(f"/{number}" for number in range(19))],
+        "channels": ["mail", "slack", "push"],
+    }
+    document = json.loads(json.dumps(rule(name="x" * MAX_NAME, message="x" * MAX_MESSAGE, ask=most)))
+    assert written_form(stored_form(document, DIRECTORY), DIRECTORY) == document
+
+
+@pytest.mark.parametrize(
+    ("members", "path"),
+    [
+        ({"stages": [{"groups": [{}]}] * 11}, "stages"),
+        ({"stages": [{"groups": [{}] * 11}]}, "stages.0.groups"),
+        ({"stages": [{"groups": []}]}, "stages.0.groups"),
+        ({"stages": [{}]}, "stages.0.groups"),
+        ({"stages": [{"groups": [{"votes": 0}]}]}, "stages.0.groups.0.votes"),
+        ({"stages": [{"groups": [{"votes": 51}]}]}, "stages.0.groups.0.votes"),
+        ({"stages": [{"groups": [{"votes": 1.5}]}]}, "stages.0.groups.0.votes"),
+        ({"stages": [{"groups": [{"people": [f"{number}" for number in range(101)]}]}]}, "stages.0.groups.0.people"),
+        ({"stages": [{"groups": [{"people": ["x" * 151]}]}]}, "stages.0.groups.0.people.0"),
+        ({"stages": [{"groups": [{"roles": ["approver"] * 2}]}]}, "stages.0.groups.0.roles"),
+        ({"deadline": {"after": MAX_SECONDS + 1, "then": "halt"}}, "deadline.after"),
+        ({"deadline": {"after": 60, "then": "allow"}}, "deadline.then"),
+        ({"reminders": [60 * number for number in range(1, 12)]}, "reminders"),
+        ({"reminders": [59]}, "reminders.0"),
+        ({"escalation": [{"roles": ["approver"]}]}, "escalation.0.after"),
+        ({"key_fields": [f"/{number}" for number in range(21)]}, "key_fields"),
+        ({"key_fields": ["/" + "x" * 200]}, "key_fields.0"),
+        ({"key_fields": ["/a", "/a"]}, "key_fields"),
+        ({"channels": ["mail", "mail"]}, "channels"),
+        ({"channels": ["fax"]}, "channels.0"),
+        ({"priority": "urgent"}, "priority"),
+        ({"reason": "never"}, "reason"),
+        *(({flag: 1}, flag) for flag in ("with_requester", "typed_name", "fresh_sign_in", "working_hours")),
+    ],
+)
+def test_whatever_is_beyond_the_bounds_of_how_people_are_asked_is_refused(members, path):
+    assert list(faults_of(ask(**members))) == [f"rules.0.ask.{path}"]
 
 
 def test_faults_come_in_the_order_of_the_document():

@@ -97,6 +97,7 @@ def test_what_is_no_json_is_refused_with_its_place():
         ('{"a" 1}', "a colon is missing before this"),
         ("{a: 1}", "a name in double quotes is missing, or there is an extra comma"),
         ('{"a": yes}', "a value is missing, or is not in double quotes"),
+        ('{"a": "\\x"}', "Invalid \\escape"),
         ("{} {}", "there is extra text after the end"),
         ('{"a": "b}', "the string that starts here has no closing quote"),
         ('{"a": "b\n"}', "a string contains a line break or another control character"),

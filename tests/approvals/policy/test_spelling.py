@@ -31,6 +31,7 @@ def test_the_texts_of_a_condition_are_found_in_both_kinds_of_quotes_longest_firs
         (["x"], "ÜBER", "über"),
         (["ÜB"], "über", "ÜBer"),
         (["aa"], "AAA", "aaA"),
+        (["a"], "AAA", "aaa"),
     ],
 )
 def test_a_name_is_spelled_like_the_texts_that_equal_it_or_its_parts(texts, name, spelled):

@@ -92,6 +92,13 @@ def test_a_text_that_is_too_long_for_a_rule_is_left_out():
     assert conditions([*approved, *calls(1, {"q": "y"}, good=False)]) == [{"pointer": "/q", "one_of": ["x"]}]
 
 
+def test_a_rule_by_the_value_of_a_member_is_named_after_its_place():
+    approved = calls(ENOUGH, {"customer": {"country": "DE"}})
+    suggested = rule_for("pay", [*approved, *calls(1, {"customer": {"country": "US"}}, good=False)])
+    assert suggested is not None
+    assert suggested[0]["name"] == "pay by customer.country: approved every time"
+
+
 @pytest.mark.parametrize(
     ("addresses", "condition"),
     [

@@ -44,7 +44,16 @@ PRICES = {
     "true": 2_148,
     "!input.a": 2_348,
     "input.a && input.b": 2_548,
+    "input.a || input.b": 2_548,
     "input.a ? true : false": 2_548,
+    "(input.a && input.b) == (input.c || !input.d)": 4_548,
+    "(input.a == input.b) == (input.c in input.l)": 38_216,
+    "(input.a != input.b) == (type(input.c) == int)": 30_598,
+    "size(input.l) == size(input.m)": 4_560,
+    "input.a > 5 && input.a <= 9 && input.b >= 1": 4_216,
+    'input.t.endsWith("abc")': 2_707,
+    "input.l + input.m == input.n": 29_972,
+    "input.l.exists_one(each, each > 0)": 22_310,
     "input.a < 5": 2_704,
     "input.a == 1": 3_460,
     "input.a == input.b": 19_432,
@@ -69,6 +78,8 @@ PRICES = {
 
 def test_prices_are_those_that_the_benchmark_compares_with_the_time_that_conditions_take():
     assert {text: Expression(text).cost(Size(1_024, 16, 256)) for text in PRICES} == PRICES
+    loop = Expression("input.l.all(each, each > 0)")
+    assert [loop.cost(Size(1_024, items, 256)) for items in (1, 2)] == [4_778, 5_734]
 
 
 def test_a_search_in_a_long_text_is_priced_by_both_texts():
