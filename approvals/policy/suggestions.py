@@ -199,7 +199,7 @@ def _values(value: JsonMapping) -> Iterator[tuple[str, Any]]:
     """Yield the texts, numbers and lists in an input with their pointers, upper levels first."""
     left = MAX_POINTERS
     below = deque[tuple[tuple[str, ...], JsonMapping]]([((), value)])
-    while below and left:
+    while below:
         path, holder = below.popleft()
         for name, held in holder.items():
             if isinstance(held, dict):
@@ -218,9 +218,7 @@ def _up_to(pairs: Sequence[tuple[DecidedCall, Any]]) -> Iterator[_Candidate]:
     """Yield the calls with a number below all those that were not approved."""
     refused = min((value for each, value in pairs if not each.good), default=None)
     below = [
-        (each, value)
-        for each, value in pairs
-        if each.good and (refused is None or value < refused)
+        (each, value) for each, value in pairs if refused is None or value < refused
     ]
     if below:
         yield _Candidate(
