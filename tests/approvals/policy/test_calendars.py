@@ -175,6 +175,11 @@ def test_what_is_no_calendar_is_refused(text):
         shifts_in(text, "2027-03-01", "2027-03-02")
 
 
+def test_an_event_without_a_summary_is_a_shift_without_one():
+    text = calendar("UID:1\nDTSTART:20270301T090000Z\nDTEND:20270301T170000Z")
+    assert shifts(text, "2027-03-01", "2027-03-02") == [("03-01 09:00", "03-01 17:00", "")]
+
+
 def test_an_event_without_a_start_is_left_out():
     assert shifts(calendar("UID:1\nSUMMARY:bob"), "2027-03-01", "2027-03-02") == []
 

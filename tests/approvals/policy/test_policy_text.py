@@ -83,7 +83,7 @@ def test_what_is_no_json_is_refused_with_its_place():
         str(refusal.value.faults[""])
         == "not valid JSON: line 2, column 13: a value is missing, or is not in double quotes"
     )
-    for text in ("[" * 100_000, '{"a": NaN}', '{"a": 1, "a": 2}', "x" * 500_000):
+    for text in ("[" * 100_000, "[" + "1," * 20_000 + "1]", '{"a": NaN}', '{"a": 1, "a": 2}', "x" * 500_000):
         with pytest.raises(InvalidPolicy) as refusal:
             read_text(text)
         assert list(refusal.value.faults) == [""]

@@ -129,6 +129,7 @@ def test_a_week_is_written_in_parts():
         ("Mon 17:00-09:00", "“Mon 17:00-09:00” must end after it starts, on the same day."),
         ("Mon 09:00-24:01", "“Mon 09:00-24:01” must end after it starts, on the same day."),
         ("Mon 09:60-12:00", "“Mon 09:60-12:00” must end after it starts, on the same day."),
+        ("Mon 09:00-12:60", "“Mon 09:00-12:60” must end after it starts, on the same day."),
         ("Mon 09:70-12:00", "“Mon 09:70-12:00” must end after it starts, on the same day."),
         ("Mon-Fri 09:00-12:00, Wed 13:00-17:00", "Wed has hours twice. Write each day once."),
         ("Mon ٠٩:00-12:00", "“Mon ٠٩:00-12:00” is not like “Mon-Fri 09:00-17:00”."),
