@@ -86,7 +86,9 @@ def test_only_names_are_looked_up_whatever_else_an_untrusted_document_lists():
 def test_who_no_longer_exists_is_not_whoever_is_called_so_now():
     stored = stored_form(WHOLE, DIRECTORY)
     gone = written_form(stored, Directory(people=DIRECTORY.people, roles=DIRECTORY.roles))
-    assert "#5" in json.dumps(gone)
+    group = gone["rules"][0]["ask"]["stages"][0]["groups"][0]
+    assert (group["teams"], group["roles"]) == (["#5"], ["approver"])
+    assert written_form(stored, Directory())["rules"][0]["match"]["requesters"] == ["#1"]
     with pytest.raises(InvalidPolicy) as refusal:
         stored_form(gone, Directory(people=DIRECTORY.people, roles=DIRECTORY.roles, teams={"#5": 77}))
     assert list(refusal.value.faults) == ["rules.0.ask.stages.0.groups.0.teams.0"]

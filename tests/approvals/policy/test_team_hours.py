@@ -124,6 +124,8 @@ def test_a_week_is_written_in_parts():
     [
         ("9-5", "“9-5” is not like “Mon-Fri 09:00-17:00”."),
         ("", "“” is not like “Mon-Fri 09:00-17:00”."),
+        ("Mon-Xyz 09:00-17:00", "“Mon-Xyz 09:00-17:00” is not like “Mon-Fri 09:00-17:00”."),
+        ("Xyz-Mon 09:00-17:00", "“Xyz-Mon 09:00-17:00” is not like “Mon-Fri 09:00-17:00”."),
         ("Fri-Mon 09:00-17:00", "“Fri-Mon 09:00-17:00” is not like “Mon-Fri 09:00-17:00”."),
         ("Mon 09:00-09:00", "“Mon 09:00-09:00” must end after it starts, on the same day."),
         ("Mon 17:00-09:00", "“Mon 17:00-09:00” must end after it starts, on the same day."),

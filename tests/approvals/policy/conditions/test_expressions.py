@@ -54,6 +54,7 @@ def test_what_is_no_condition_is_refused_with_its_place(text, fault):
     ("text", "value"),
     [
         ('tool == "refund" && input.amount < 500', {"amount": 250}),
+        ('tool == "ReFund" && agent.startsWith("BILL")', {}),
         ("input.amount < 500", {"amount": 250.5}),
         ("input.amount == 250.0", {"amount": 250}),
         ('has(input.to) && input.to.all(a, a.endsWith("@ourcompany.com"))', {"to": ["bob@ourcompany.com"]}),
