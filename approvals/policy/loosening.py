@@ -92,7 +92,7 @@ def _as_strict(before: Stored, after: Stored) -> bool:
             before.get("match", {}).get("kinds", ())
         ) == [Kind.APPROVAL]
         return only_approvals and _surely_denies(after)
-    known = {"then", "ask", *about, *_WORDS}
+    known = {"ask", *about, *_WORDS}
     rest = [
         {name: value for name, value in rule.items() if name not in known}
         for rule in (before, after)

@@ -119,7 +119,7 @@ def _lines(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _path(open_: list[int | str | None]) -> str:
-    return ".".join(str(step) for step in open_ if step is not None)
+    return ".".join(map(str, open_))
 
 
 def difference(before: str, after: str) -> list[str]:

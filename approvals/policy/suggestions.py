@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from approvals.db.canonical_json import canonical
 from approvals.db.json_pointer import pointer_parts, pointer_to
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.policy.bounds import (
@@ -198,7 +199,7 @@ def _values(value: JsonMapping) -> Iterator[tuple[str, Any]]:
     """Yield the texts, numbers and lists in an input with their pointers, upper levels first."""
     left = MAX_POINTERS
     below = deque[tuple[tuple[str, ...], JsonMapping]]([((), value)])
-    while below and left:
+    while below:
         path, holder = below.popleft()
         for name, held in holder.items():
             if isinstance(held, dict):
@@ -217,9 +218,7 @@ def _up_to(pairs: Sequence[tuple[DecidedCall, Any]]) -> Iterator[_Candidate]:
     """Yield the calls with a number below all those that were not approved."""
     refused = min((value for each, value in pairs if not each.good), default=None)
     below = [
-        (each, value)
-        for each, value in pairs
-        if each.good and (refused is None or value < refused)
+        (each, value) for each, value in pairs if refused is None or value < refused
     ]
     if below:
         yield _Candidate(
@@ -233,7 +232,7 @@ def _equal(
 ) -> Iterator[_Candidate]:
     by_value: dict[str, list[DecidedCall]] = defaultdict(list)
     for each, value in pairs:
-        if len(value) <= MAX_TEXT:
+        if len(canonical(value)) <= MAX_TEXT:
             by_value[value].append(each)
     good = {
         value: cases
@@ -241,9 +240,7 @@ def _equal(
         if all(each.good for each in cases)
     }
     best = sorted(good, key=lambda value: (-len(good[value]), value))[:MAX_VALUES]
-    chosen = [
-        value for value in best if len(good[value]) * len(best) >= ENOUGH
-    ] or best[:1]
+    chosen = [value for value in best if len(good[value]) * len(best) >= ENOUGH]
     if chosen:
         cases = [each for value in chosen for each in good[value]]
         yield _Candidate(cases, f" by {'.'.join(pointer_parts(pointer))[-MAX_NAME:]}")

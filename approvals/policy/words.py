@@ -35,8 +35,7 @@ from approvals.text.numbers import grouped
 from approvals.text.text import visible
 from approvals.text.translation import quoted, translated
 
-#: Maximum length of a value, and number of list items, in a sentence.
-SHOWN = 80
+#: Maximum number of list items in a sentence.
 LISTED = 5
 
 _KINDS = {

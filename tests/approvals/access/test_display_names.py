@@ -7,7 +7,12 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from approvals import actions
-from approvals.access.usernames import MAX_DISPLAY_NAME, validate_display_name, validate_new_username
+from approvals.access.usernames import (
+    MAX_DISPLAY_NAME,
+    clean_display_name,
+    validate_display_name,
+    validate_new_username,
+)
 from approvals.administration.preferences.actions import store_display_name
 from approvals.models import AuditEntry
 from approvals.states import Door, Kind, Verdict
@@ -178,3 +183,12 @@ def test_pages_show_the_display_name_with_the_username_and_the_record_shows_the_
     ]  # fmt: skip
     record = client.get(f"{request.get_absolute_url()}record/").text
     assert ("bob" in record, "Bob Miller" in record, "Alice Jones" in record) == (True, False, False)
+
+
+@pytest.mark.parametrize("text", ["Zo\u00eb Miller", "  Zoe\u0308 \t Miller\n", "Zo\u00eb\u00a0Miller"])
+def test_a_display_name_is_kept_with_single_spaces_and_whole_letters(text):
+    assert clean_display_name(text) == "Zo\u00eb Miller"
+
+
+def test_a_display_name_may_be_as_long_as_there_is_room_for_it():
+    validate_display_name("x" * MAX_DISPLAY_NAME, bob())

@@ -267,3 +267,9 @@ def test_whoever_is_not_logged_in_may_do_nothing_and_nothing_is_read_about_them(
 def test_a_standing_of_which_nothing_is_said_is_that_of_no_one():
     no_one = Standing(0, is_active=False, is_superuser=False, rights=frozenset(), reach=None, away_for=(), by_key=False)
     assert (Standing(), Reach()) == (no_one, Reach({}, 0, ()))
+
+
+def test_whoever_decides_everything_stops_the_work_of_others_but_no_one_with_limits_does():
+    decider = Standing(2, is_active=True, rights=frozenset({rights.DECIDE}))
+    stops = [permissions.may_stop(who, owner_id=1) for who in (decider, replace(decider, reach=Reach()))]
+    assert stops == [True, False]

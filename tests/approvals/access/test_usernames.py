@@ -57,6 +57,12 @@ def test_misleading_names_are_refused_by_the_action_the_form_the_admin_and_the_c
     assert User.objects.count() == 4
 
 
+def test_a_name_with_an_invisible_character_is_refused_also_if_it_looks_like_no_other():
+    with pytest.raises(ValidationError) as refused:
+        validate_new_username("pe\u200bter")
+    assert refused.value.messages == ["The username contains an invisible character."]
+
+
 def test_the_refusal_of_a_mixed_name_names_each_letter_of_another_alphabet():
     with pytest.raises(ValidationError) as refused:
         validate_new_username(f"{CYRILLIC_A}pprov\u0435r")

@@ -175,6 +175,11 @@ def test_what_is_no_calendar_is_refused(text):
         shifts_in(text, "2027-03-01", "2027-03-02")
 
 
+def test_an_event_without_a_summary_is_a_shift_without_one():
+    text = calendar("UID:1\nDTSTART:20270301T090000Z\nDTEND:20270301T170000Z")
+    assert shifts(text, "2027-03-01", "2027-03-02") == [("03-01 09:00", "03-01 17:00", "")]
+
+
 def test_an_event_without_a_start_is_left_out():
     assert shifts(calendar("UID:1\nSUMMARY:bob"), "2027-03-01", "2027-03-02") == []
 
@@ -230,6 +235,11 @@ def test_this_and_following_occurrences_can_be_cancelled_or_moved_by_weeks():
     assert [day for day, _end, _who in shifts(later, "2027-05-01", "2027-05-14")] == ["05-05 07:00", "05-12 07:00"]
 
 
+def test_a_changed_occurrence_counts_as_long_as_it_lasts():
+    text = calendar(WEEKLY, changed("20270315", "20270315T090000", "DURATION:P4D", "SUMMARY:erin"))
+    assert shifts(text, "2027-03-25", "2027-03-26") == [("03-22 08:00", "03-26 08:00", "erin")]
+
+
 @pytest.mark.parametrize(
     ("attendee", "addresses"),
     [
@@ -242,6 +252,7 @@ def test_this_and_following_occurrences_can_be_cancelled_or_moved_by_weeks():
         ("ATTENDEE:mailto:bob%2Bduty@example.com?subject=x", ("bob+duty@example.com",)),
         ("ATTENDEE;PARTSTAT=DECLINED;EMAIL=bob@example.com:mailto:x@example.com", ()),
         ("ATTENDEE:urn:uuid:7b0f", ()),
+        ("ATTENDEE:bob", ()),
         ("ATTENDEE:invalid:nomail", ()),
     ],
 )
@@ -318,6 +329,7 @@ def version(summary: str, sequence: str, *more: str) -> str:
         ([version("new", "", "DTSTAMP:20270202T000000Z"), version("old", "", "DTSTAMP:20270201T000000Z")], "new"),
         ([version("old", "SEQUENCE:1"), version("new", "SEQUENCE:1")], "new"),
         ([version("new", "SEQUENCE:1"), version("old", "SEQUENCE:many")], "new"),
+        ([version("new", "SEQUENCE:1"), version("old", "", "DTSTAMP:PT1H")], "new"),
     ],
 )
 def test_of_an_event_that_is_there_twice_the_highest_sequence_counts(events, summary):
@@ -327,6 +339,11 @@ def test_of_an_event_that_is_there_twice_the_highest_sequence_counts(events, sum
 def test_an_event_whose_newest_version_is_cancelled_is_gone():
     events = [version("bob", "SEQUENCE:1"), version("bob", "SEQUENCE:2", "STATUS:CANCELLED")]
     assert shifts(calendar(*events), "2027-03-01", "2027-03-02") == []
+
+
+def test_a_cancelled_event_ends_no_other_one():
+    events = [version("bob", "STATUS:CANCELLED"), version("erin", "").replace("UID:1", "UID:2")]
+    assert [summary for *_, summary in shifts(calendar(*events), "2027-03-01", "2027-03-02")] == ["erin"]
 
 
 def test_of_a_changed_occurrence_the_highest_sequence_counts_too():

@@ -43,7 +43,15 @@ def test_what_is_no_pointer_is_refused(pointer):
             {"agents": ["a\u200bb", " a"]},
             dict.fromkeys(("agents.0", "agents.1"), "contains an invisible character, or begins or ends with a space"),
         ),
-        ({"requesters": [True, "7"]}, dict.fromkeys(("requesters.0", "requesters.1"), "must be the number of a user")),
+        (
+            {"input": [{"pointer": "/a", "members": ["x" * (MAX_NAME + 1)]}, {"pointer": "/a", "members": ["x", 1]}]},
+            {f"input.{place}": "must be text of at most 200 characters" for place in ("0.members.0", "1.members.1")},
+        ),
+        ({"kinds": ["approvals"]}, {"kinds.0": "must be one of approval, form, question, recovery"}),
+        (
+            {"requesters": [True, "7", 0]},
+            dict.fromkeys((f"requesters.{n}" for n in range(3)), "must be the number of a user"),
+        ),
         ({"priorities": ["urgent"]}, {"priorities.0": "must be one of critical, high, low, normal"}),
         ({"kinds": [["form"]]}, {"kinds.0": "must be text of 1 to 200 characters"}),
         ({"input": [{"pointer": "/a", "equals": 1}] * (MAX_CONDITIONS + 1)}, {"input": "has more than 20 items"}),
@@ -97,3 +105,17 @@ def test_what_is_no_pointer_is_refused(pointer):
 )
 def test_a_document_is_read_strictly_and_every_fault_is_named(document, faults):
     assert faults_of(document) == faults
+
+
+def test_whatever_is_just_within_its_bounds_is_read():
+    names = ["x" * MAX_NAME, *(f"{number}" for number in range(1, MAX_NAMES))]
+    conditions = [
+        {"pointer": "/" + "a" * (MAX_POINTER - 1), "like": "x" * MAX_TEXT},
+        {"pointer": "/a", "starts_with": "x"},
+        {"pointer": "/a", "one_of": [*range(MAX_CHOICES)]},
+        {"pointer": "/a", "members": ["x" * MAX_NAME, ""]},
+        {"pointer": "/a", "at_least": 1, "at_most": 1},
+    ]
+    more = [{"pointer": "/a", "equals": 1}] * (MAX_CONDITIONS - len(conditions))
+    match = match_from({"tools": names, "requesters": [1], "input": [*conditions, *more]})
+    assert (match.tools, len(match.conditions)) == (tuple(names), MAX_CONDITIONS)

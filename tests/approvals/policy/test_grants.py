@@ -55,6 +55,7 @@ def problems_of(terms: dict[str, Any], known: GrantCase) -> dict[str, str]:
         # The settings of a tool that runs its input as code may allow any input.
         ({"width": Width.TOOL}, {"tool": "bash", "limits": GrantLimits(width=Width.TOOL)}),
         ({"width": Width.INPUT}, {"has_files": True}),
+        *(({"width": width}, {"key_fields": []}) for width in (Width.INPUT, Width.TOOL)),
         # Fields that the audience does not name may be missing.
         ({"audience": Audience.AGENT}, {"by_key": False, "lasting": False, "thread": ""}),
         ({"audience": Audience.KEY}, {"agent": "", "lasting": False, "thread": ""}),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from approvals.policy.loosening import (
     lists_loosen,
+    mapping_loosens,
     policy_loosens,
     priorities_loosen,
     scope_loosens,
@@ -88,6 +89,9 @@ RULES = [
     ([asking(stages=FINANCE)], [asking(stages=[{"groups": [{"teams": [5], "people": [7]}]}])], True),
     ([asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}]}])],
      [asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}], "any": True}])], True),
+    ([asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}], "any": True}])],
+     [asking(stages=[{"groups": [{"teams": [5]}, {"teams": [6]}]}])], True),
+    ([asking(stages=[{"groups": [{"teams": [5]}], "any": False}])], [asking(stages=FINANCE)], False),
     ([asking(deadline={"after": 60, "then": "reject"})], [asking(deadline={"after": 90, "then": "reject"})], True),
     ([asking(key_fields=["/amount"])], [asking(key_fields=["/fee"])], True),
     ([ASK], [asking(reminders=[60], channels=["mail"])], False),
@@ -357,3 +361,11 @@ def test_those_who_vote_under_a_policy_are_the_people_and_teams_of_all_groups():
     stages = [{"groups": [{"teams": [5]}, {"people": [1, 2]}]}, {"groups": [{"people": [2], "teams": [6]}]}]
     assert voters_of({"rules": [ALLOW, asking(stages=stages), asking(stages=FINANCE)]}) == ({1, 2}, {5, 6})
     assert voters_of({"rules": [ALLOW, ASK]}) == voters_of({}) == (set(), set())
+
+
+@pytest.mark.parametrize(
+    ("added", "others", "loosens"),
+    [(True, True, True), (True, False, True), (False, False, True), (False, True, False)],
+)
+def test_a_mapping_of_groups_loosens_if_it_gives_more_or_no_longer_takes_anything_away(added, others, loosens):
+    assert mapping_loosens(added=added, others=others) is loosens

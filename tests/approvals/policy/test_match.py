@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from approvals.db.json_pointer import ABSENT, is_pointer, pointer_to, value_at
 from approvals.policy.documents import match_from
+from approvals.policy.globs import pattern_of, plain_test
 from approvals.policy.match import Facts, Match, server_of
 
 REFUND = Facts(
@@ -250,6 +251,12 @@ def test_the_reason_of_a_request_without_what_a_list_names_says_that_there_is_no
     ]
 
 
+def test_a_request_of_which_nothing_is_known_matches_no_list():
+    match = match_from({"kinds": ["form"], "priorities": ["low"], "sources": ["api"]})
+    reasons = [str(reason.sentence) for reason in match.reasons(Facts())]
+    assert reasons == [f"there is none, but it must be “{name}”" for name in ("form", "low", "api")]
+
+
 def test_reasons_are_short_and_show_what_is_invisible():
     match, facts = match_from({"tools": ["x"]}), Facts(tool="a\u202e" + "b" * 1_000)
     [reason] = match.reasons(facts)
@@ -270,3 +277,42 @@ def test_reasons_are_short_and_show_what_is_invisible():
 )
 def test_the_server_of_a_tool_is_in_its_name(tool, server):
     assert server_of(tool) == server
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "covers"),
+    [
+        ({}, {}, True),
+        ({}, {"tools": ["refund"]}, True),
+        ({"tools": ["refund"]}, {}, False),
+        ({"tools": ["refund"]}, {"tools": ["REFUND"]}, True),
+        ({"tools": ["refund*", "pay"]}, {"tools": ["pay", "refund_all", "refunds*"]}, True),
+        ({"tools": ["refund*", "pay"]}, {"tools": ["pay", "wire"]}, False),
+        ({"tools": ["refund"]}, {"tools": ["refund*"]}, False),
+        ({"tools": ["refund"]}, {"agents": ["billing"]}, False),
+        ({"agents": ["b*"], "requesters": [7, 8]}, {"agents": ["billing"], "requesters": [8]}, True),
+        ({"requesters": [7]}, {"requesters": [7, 8]}, False),
+        # Approvals alone are decided by rules, so the kinds are compared elsewhere.
+        ({"kinds": ["approval"], "priorities": ["low"]}, {"priorities": ["low"]}, True),
+        ({"kinds": ["approval"], "priorities": ["low"]}, {"priorities": ["high"]}, False),
+    ],
+)
+def test_a_match_covers_another_if_every_request_of_the_other_is_one_of_its_own(wide, narrow, covers):
+    assert match_from(wide).covers_lists(match_from(narrow)) is covers
+
+
+@pytest.mark.parametrize(
+    ("pattern", "test", "text"),
+    [
+        ("*@ours.com", "ends_with", "@ours.com"),
+        ("*ours*", "contains", "ours"),
+        ("ours*", "like", "ours*"),
+        ("ours", "like", "ours"),
+        ("a*b", "like", "a*b"),
+        ("*a*b*", "like", "*a*b*"),
+        ("*", "like", "*"),
+        ("**", "like", "**"),
+    ],
+)
+def test_a_pattern_that_people_know_by_another_name_has_that_one(pattern, test, text):
+    assert (plain_test(pattern), pattern_of(test, text)) == ((test, text), pattern)

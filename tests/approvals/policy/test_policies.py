@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.policy.match import Match
 from approvals.policy.policies import Directory, InvalidPolicy, names_in, policy_of, stored_form, written_form
-from approvals.policy.policy_schema import POLICY_SCHEMA
-from approvals.policy.rules import MAX_RULES
+from approvals.policy.policy_schema import MAX_SECONDS, POLICY_SCHEMA
+from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, MAX_RULES, Policy, Rule, Then
 from approvals.policy.terms import FollowUpStep, Stage, VoterGroup
 from approvals.schema.check import schema_problem
 from tests.approvals.policy.writing import DIRECTORY
@@ -77,13 +78,25 @@ def test_what_is_stored_is_written_as_it_was_read():
     assert (names_in(WHOLE).people, names_in(WHOLE).teams) == ({"alice", "bob"}, {"finance"})
 
 
+def test_only_names_are_looked_up_whatever_else_an_untrusted_document_lists():
+    names = names_in(rule(match={"requesters": ["alice", 1, [], None]}, ask={"escalation": [{"teams": [["finance"]]}]}))
+    assert (names.people, names.teams) == ({"alice"}, set())
+
+
 def test_who_no_longer_exists_is_not_whoever_is_called_so_now():
     stored = stored_form(WHOLE, DIRECTORY)
     gone = written_form(stored, Directory(people=DIRECTORY.people, roles=DIRECTORY.roles))
-    assert "#5" in json.dumps(gone)
+    group = gone["rules"][0]["ask"]["stages"][0]["groups"][0]
+    assert (group["teams"], group["roles"]) == (["#5"], ["approver"])
+    assert written_form(stored, Directory())["rules"][0]["match"]["requesters"] == ["#1"]
     with pytest.raises(InvalidPolicy) as refusal:
         stored_form(gone, Directory(people=DIRECTORY.people, roles=DIRECTORY.roles, teams={"#5": 77}))
     assert list(refusal.value.faults) == ["rules.0.ask.stages.0.groups.0.teams.0"]
+
+
+def test_a_rule_needs_nothing_but_a_name_and_an_effect():
+    assert policy_of(stored_form(rule(), DIRECTORY)).rules == (Rule(name="a", match=Match(), then=Then.ASK),)
+    assert policy_of({}) == Policy()
 
 
 def test_the_schema_is_one():
@@ -101,11 +114,17 @@ def test_the_schema_is_one():
         (rule(then="approve"), ["rules.0.then"]),
         (rule(name=""), ["rules.0.name"]),
         (rule(name="a\u200bb"), ["rules.0.name"]),
+        (rule(name="x" * (MAX_NAME + 1)), ["rules.0.name"]),
+        (rule(message="x" * (MAX_MESSAGE + 1)), ["rules.0.message"]),
+        (rule(message=""), ["rules.0.message"]),
         ({"rules": [{"name": "Rest", "then": "ask"}, {"name": "rest", "then": "deny"}]}, ["rules.1.name"]),
         (rule(match=[]), ["rules.0.match"]),
         (rule(match={"tool": ["x"]}), ["rules.0.match.tool"]),
+        (rule(match={"X": ["x"]}), ["rules.0.match.X"]),
+        (rule(match={"input": [{"pointer": "/a", "equals": "x" * 30_000}]}), ["rules.0.match"]),
         (rule(match={"requesters": ["mallory"]}), ["rules.0.match.requesters.0"]),
         (rule(match={"requesters": [1]}), ["rules.0.match.requesters"]),
+        (rule(match={"requesters": ["alice", 1]}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": "alice"}), ["rules.0.match.requesters"]),
         (rule(when="tol == 1"), ["rules.0.when"]),
         (rule(when=1), ["rules.0.when"]),
@@ -123,6 +142,8 @@ def test_the_schema_is_one():
         (ask(deadline={"after": 1, "then": "halt"}), ["rules.0.ask.deadline.after"]),
         (ask(reminders=[120, 60]), ["rules.0.ask.reminders"]),
         (ask(escalation=[{"after": 60}]), ["rules.0.ask.escalation.0"]),
+        (ask(escalation=[{"after": 60, "people": ["bob", "mallory"]}]), ["rules.0.ask.escalation.0.people.1"]),
+        (ask(escalation=[{"after": 60, "roles": ["approver"]} for _ in range(2)]), ["rules.0.ask.escalation"]),
         (ask(key_fields=["amount"]), ["rules.0.ask.key_fields.0"]),
         (ask(on_expire="halt"), ["rules.0.ask"]),
         (ask(veto="yes"), ["rules.0.ask.veto"]),
@@ -130,6 +151,58 @@ def test_the_schema_is_one():
 )
 def test_every_fault_is_named_by_its_path(document, paths):
     assert list(faults_of(document)) == paths
+
+
+def test_a_rule_about_questions_and_approvals_may_have_stages():
+    for kinds in (["question", "approval"], ["approval"]):
+        document = rule(match={"kinds": kinds}, ask={"stages": [{"groups": [{"votes": 2}]}]})
+        assert stored_form(document, DIRECTORY) == document
+
+
+def test_whatever_is_just_within_the_bounds_of_a_policy_is_read():
+    groups = [{"people": ["alice", "bob"], "votes": 2}] * 9 + [{"votes": 50}]
+    most = {
+        "stages": [{"groups": groups}] * 10,
+        "deadline": {"after": 60, "then": "default"},
+        "reminders": [60 * number for number in range(1, 10)] + [MAX_SECONDS],
+        "escalation": [{"after": 60 * number, "roles": ["approver"]} for number in range(1, 11)],
+        "key_fields": ["/" + "x" * 199, *(f"/{number}" for number in range(19))],
+        "channels": ["mail", "slack", "push"],
+    }
+    document = json.loads(json.dumps(rule(name="x" * MAX_NAME, message="x" * MAX_MESSAGE, ask=most)))
+    assert written_form(stored_form(document, DIRECTORY), DIRECTORY) == document
+
+
+@pytest.mark.parametrize(
+    ("members", "path"),
+    [
+        ({"stages": [{"groups": [{}]}] * 11}, "stages"),
+        ({"stages": [{"groups": [{}] * 11}]}, "stages.0.groups"),
+        ({"stages": [{"groups": []}]}, "stages.0.groups"),
+        ({"stages": [{}]}, "stages.0.groups"),
+        ({"stages": [{"groups": [{"votes": 0}]}]}, "stages.0.groups.0.votes"),
+        ({"stages": [{"groups": [{"votes": 51}]}]}, "stages.0.groups.0.votes"),
+        ({"stages": [{"groups": [{"votes": 1.5}]}]}, "stages.0.groups.0.votes"),
+        ({"stages": [{"groups": [{"people": [f"{number}" for number in range(101)]}]}]}, "stages.0.groups.0.people"),
+        ({"stages": [{"groups": [{"people": ["x" * 151]}]}]}, "stages.0.groups.0.people.0"),
+        ({"stages": [{"groups": [{"roles": ["approver"] * 2}]}]}, "stages.0.groups.0.roles"),
+        ({"deadline": {"after": MAX_SECONDS + 1, "then": "halt"}}, "deadline.after"),
+        ({"deadline": {"after": 60, "then": "allow"}}, "deadline.then"),
+        ({"reminders": [60 * number for number in range(1, 12)]}, "reminders"),
+        ({"reminders": [59]}, "reminders.0"),
+        ({"escalation": [{"roles": ["approver"]}]}, "escalation.0.after"),
+        ({"key_fields": [f"/{number}" for number in range(21)]}, "key_fields"),
+        ({"key_fields": ["/" + "x" * 200]}, "key_fields.0"),
+        ({"key_fields": ["/a", "/a"]}, "key_fields"),
+        ({"channels": ["mail", "mail"]}, "channels"),
+        ({"channels": ["fax"]}, "channels.0"),
+        ({"priority": "urgent"}, "priority"),
+        ({"reason": "never"}, "reason"),
+        *(({flag: 1}, flag) for flag in ("with_requester", "typed_name", "fresh_sign_in", "working_hours")),
+    ],
+)
+def test_whatever_is_beyond_the_bounds_of_how_people_are_asked_is_refused(members, path):
+    assert list(faults_of(ask(**members))) == [f"rules.0.ask.{path}"]
 
 
 def test_faults_come_in_the_order_of_the_document():

@@ -310,3 +310,17 @@ def model(rules, value, kind, critical):
 
 def why(then, critical):
     return (AskedBecause.CRITICAL if then == "allow" and critical else None, [])
+
+
+@pytest.mark.parametrize(
+    ("ruled", "control", "expected"),
+    [
+        (None, "", None),
+        (None, "confirm", "confirm"),
+        (None, "four_eyes", "four_eyes"),
+        (Control.FOUR_EYES, "", "four_eyes"),
+        (Control.FOUR_EYES, "confirm", "four_eyes"),
+    ],
+)
+def test_the_settings_of_a_tool_say_who_decides_unless_the_rules_exclude_the_requester(ruled, control, expected):
+    assert PolicyVerdict(control=ruled).control_with(control) == expected

@@ -107,6 +107,12 @@ def test_a_moment_is_never_further_away_than_ten_years():
     assert moment_after(start, 10**9, [Hours(parse_week("Mon 09:00-09:01"), UTC)]) == start + LONGEST
 
 
+@pytest.mark.parametrize(("number", "day"), [*enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))])
+def test_each_day_has_hours_of_its_own(number, day):
+    hours = [(9 * 60, 10 * 60) if each == number else None for each in range(7)]
+    assert parse_week(f"{day} 09:00-10:00") == tuple(hours)
+
+
 def test_a_week_is_written_in_parts():
     office, short = (9 * 60, 17 * 60), (9 * 60, 15 * 60 + 30)
     assert parse_week("Mon-Thu 09:00-17:00, Fri 09:00-15:30") == (office, office, office, office, short, None, None)
@@ -118,9 +124,14 @@ def test_a_week_is_written_in_parts():
     [
         ("9-5", "“9-5” is not like “Mon-Fri 09:00-17:00”."),
         ("", "“” is not like “Mon-Fri 09:00-17:00”."),
+        ("Mon-Xyz 09:00-17:00", "“Mon-Xyz 09:00-17:00” is not like “Mon-Fri 09:00-17:00”."),
+        ("Xyz-Mon 09:00-17:00", "“Xyz-Mon 09:00-17:00” is not like “Mon-Fri 09:00-17:00”."),
         ("Fri-Mon 09:00-17:00", "“Fri-Mon 09:00-17:00” is not like “Mon-Fri 09:00-17:00”."),
+        ("Mon 09:00-09:00", "“Mon 09:00-09:00” must end after it starts, on the same day."),
         ("Mon 17:00-09:00", "“Mon 17:00-09:00” must end after it starts, on the same day."),
         ("Mon 09:00-24:01", "“Mon 09:00-24:01” must end after it starts, on the same day."),
+        ("Mon 09:60-12:00", "“Mon 09:60-12:00” must end after it starts, on the same day."),
+        ("Mon 09:00-12:60", "“Mon 09:00-12:60” must end after it starts, on the same day."),
         ("Mon 09:70-12:00", "“Mon 09:70-12:00” must end after it starts, on the same day."),
         ("Mon-Fri 09:00-12:00, Wed 13:00-17:00", "Wed has hours twice. Write each day once."),
         ("Mon ٠٩:00-12:00", "“Mon ٠٩:00-12:00” is not like “Mon-Fri 09:00-17:00”."),

@@ -45,11 +45,19 @@ BETWEEN = (
 )
 
 GOOD = {
-    ValueType.ADDRESS: ["bob@ours.com", "bob.miller+x@mail.ours.com", "BOB@Ours.COM"],
+    ValueType.ADDRESS: ["bob@ours.com", "bob.miller+x@mail.ours.com", "BOB@Ours.COM", f"{'a' * 245}@ours.com"],
     ValueType.ADDRESSES: [["bob@ours.com"], ["a@ours.com", "b@ours.com"]],
     ValueType.AMOUNT: [0, 5, 0.5, 10**400],
-    ValueType.PATH: ["/srv/reports/a b.pdf", "reports/2026/x.csv", ".env", "\u00fcbersicht.txt", "dir/"],
-    ValueType.HOST: ["ours.com", "localhost", "a-1.ours.com"],
+    ValueType.PATH: [
+        "/srv/reports/a b.pdf",
+        "reports/2026/x.csv",
+        ".env",
+        "\u00fcbersicht.txt",
+        "dir/",
+        "/X/XX",
+        "a" * 1_000,
+    ],
+    ValueType.HOST: ["ours.com", "localhost", "a-1.ours.com", f"{'a.' * 126}a"],
     ValueType.LINE: ["Hello, Bob!", "", "\u00dc"],
     ValueType.TEXT: ["a\nb", ""],
 }
@@ -75,7 +83,7 @@ BAD = {
             "(x)bob@ours.com",
             "bob@ours.com.",
         ),
-        *("..bob@ours.com", f"{'a' * 250}@ours.com", ["bob@ours.com"], {"email": "bob@ours.com"}),
+        *("..bob@ours.com", f"{'a' * 246}@ours.com", ["bob@ours.com"], {"email": "bob@ours.com"}),
     ],
     ValueType.ADDRESSES: [
         "bob@ours.com",
@@ -112,7 +120,7 @@ BAD = {
             "a/b ",
             "\u202ea",
         ),
-        *(f"a/{'b' * 1_000}", ["a"]),
+        *("a" * 1_001, ["a"], "\uff41.txt", "\ufb01le.txt"),
     ],
     ValueType.HOST: [
         "https://ours.com",
@@ -124,6 +132,7 @@ BAD = {
         "-a.com",
         "a b",
         "\uff4furs.com",
+        f"{'a.' * 126}aa",
     ],
     ValueType.LINE: ["a\nb", "a\rb", "a\u2028b", "a\u2029b", "a\u0085b", "a\x0bb", "a\x00", "a\tb", ["a"], 5],
     ValueType.TEXT: [5, ["a"], {"a": "b"}, True, None],
@@ -191,6 +200,10 @@ def test_a_test_of_a_type_compares_values_of_that_type_alone(test, fitting, othe
         ({"more_than": 5}, 5, False),
         ({"at_least": -5}, -6, False),
         ({"at_most": 5}, -5, True),
+        ({"like": "a*"}, 5, True),
+        ({"like": "a*"}, "b", False),
+        ({"starts_with": "a"}, 5, True),
+        ({"starts_with": "a"}, "b", False),
         ({"members": ["a"]}, ["a"], True),
         ({"members": ["a"]}, {"b": 1}, False),
     ],

@@ -214,6 +214,12 @@ def test_rejections_end_it_once_the_others_are_too_few(noes, standing):
     assert count(wanted, votes, Electorate([[{1, 2, 3}]]), "d").standing == standing
 
 
+@pytest.mark.parametrize(("veto", "standing"), [(True, Status.REJECTED), (False, Status.PENDING)])
+def test_with_a_veto_one_rejection_ends_it_though_the_others_are_enough(veto, standing):
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(),)),), veto=veto)
+    assert count(wanted, [Cast(1, False, 0, "d")], Electorate([[{1, 2, 3}]]), "d").standing == standing
+
+
 def test_a_stage_that_no_one_can_meet_rejects_nothing_by_itself():
     wanted = Terms(stages=(Stage(groups=(VoterGroup(votes=2),)),))
     assert count(wanted, [Cast(1, True, 0, "d")], Electorate([[{1}]]), "d").standing == Status.PENDING

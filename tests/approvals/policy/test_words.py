@@ -41,7 +41,15 @@ CONDITIONS = [
     ({"pointer": "/country", "one_of": ["DE", "FR", 3, None, True]}, "whose country is “DE”, “FR”, 3, null or true"),
     ({"pointer": "/n", "one_of": list(range(9))}, "whose n is 0, 1, 2, 3 or 5 more"),
     ({"pointer": "/path", "starts_with": "/data/"}, "whose path starts with “/data/”"),
+    ({"pointer": "/path", "starts_with": "x" * 90}, f"whose path starts with “{'x' * 80}…”"),
     ({"pointer": "/to", "like": "*@ours.com"}, "whose to ends with “@ours.com”"),
+    ({"pointer": "/to", "like": "*ours*"}, "whose to contains “ours”"),
+    ({"pointer": "/to", "like": "a*@ours.com"}, "whose to matches the pattern “a*@ours.com”"),
+    ({"pointer": "/to", "type": "addresses"}, "whose to is a list of email addresses"),
+    ({"pointer": "/path", "type": "path", "starts_with": "/srv/"}, "whose path starts with “/srv/” (one path)"),
+    ({"pointer": "/fee", "type": "amount", "at_most": 5}, "whose fee is at most 5"),
+    ({"pointer": "/card", "members": ["kind", "limit"]}, "whose card has no members but “kind” and “limit”"),
+    ({"pointer": "", "members": ["kind"]}, "whose input has no members but “kind”"),
     ({"pointer": "/a~1b", "equals": {"c": 1}}, 'whose a/b is {"c": 1}'),
 ]
 
@@ -55,6 +63,7 @@ ASKING = [
     ({}, [MAY_NOT]),
     ({"with_requester": True}, ["The requester may decide too, if their role allows it."]),
     ({"stages": [stages({"people": ["bob"]})]}, ["Needs the approval of bob.", MAY_NOT]),
+    ({"stages": [stages({"people": ["bob", "alice"]})]}, ["Needs the approval of one of bob or alice.", MAY_NOT]),
     ({"stages": [stages({})]}, ["Needs the approval of someone who may decide.", MAY_NOT]),
     ({"stages": [stages({"votes": 2})]}, ["Needs the approval of 2 people who may decide.", MAY_NOT]),
     (
@@ -94,9 +103,11 @@ ASKING = [
             "Only working hours count for these times.",
         ],
     ),
+    ({"reminders": [60]}, [MAY_NOT, "Reminds people who may decide after 1 minute."]),
+    ({"working_hours": True}, [MAY_NOT]),
     (
-        {"escalation": [{"after": 3600, "people": ["bob"], "teams": ["security"]}]},
-        [MAY_NOT, "After 1 hour, also notifies bob and security."],
+        {"escalation": [{"after": 3600, "people": ["bob"], "teams": ["security"]}], "working_hours": True},
+        [MAY_NOT, "After 1 hour, also notifies bob and security.", "Only working hours count for these times."],
     ),
     ({"priority": "high"}, [MAY_NOT, "Raises the priority to High, if it is lower."]),
     ({"channels": ["mail", "slack", "push"]}, [MAY_NOT, "Notifies people only by mail, Slack and push message."]),
@@ -131,7 +142,7 @@ def test_the_tables_leave_no_member_out():
     lists = {name for match, _words in MATCHES for name in match}
     assert lists == {"tools", "agents", "servers", "kinds", "priorities", "sources", "requesters", "input"}
     tests = {name for condition, _words in CONDITIONS for name in condition}
-    assert tests == {"pointer", "type", *_TESTS}
+    assert tests == {"pointer", "type", "members", *_TESTS}
 
 
 def test_a_rule_says_everything_in_one_list():
@@ -153,6 +164,16 @@ def test_several_values_are_joined_and_people_who_were_removed_are_numbers():
     said = rule(match={"requesters": ["alice"], "input": [{"pointer": f"/{name}", "equals": 1} for name in "abcdefg"]})
     words = "requests from #1 whose a is 1, b is 1, c is 1, d is 1, e is 1, f is 1 and g is 1"
     assert requests_in_words(said.match, Names()) == words
+
+
+def test_a_rule_that_does_not_say_how_people_are_asked_asks_them_on_the_usual_terms():
+    assert rule_in_words(rule(), NAMES) == ["Asks people about all requests.", MAY_NOT]
+
+
+def test_people_and_teams_who_were_removed_are_numbers_where_they_vote_too():
+    voters = stages({"people": ["alice"], "teams": ["finance"], "votes": 2})
+    words = rule_in_words(rule(ask={"stages": [voters]}), Names(people={2: "bob"}))
+    assert words[1] == "Needs the approval of 2 of #1 or #5."
 
 
 def test_what_no_rule_speaks_of_is_said():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,7 +14,6 @@ from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.policy.rules import evaluate
-from approvals.policy.suggestions import MAX_COMPARED, DecidedCall, rule_for
 from approvals.queries.policy.rules.suggestions import suggestions_for
 from approvals.states import Door, Priority, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
@@ -197,17 +195,6 @@ def test_a_value_of_a_customer_is_suggested_by_its_pointer():
         {"pointer": "/customer", "members": ["country"]},
         {"pointer": "/customer/country", "one_of": ["DE"]},
     ]
-
-
-def test_of_many_decisions_the_latest_are_compared_and_every_rejection():
-    def made(value: dict, good: bool = True) -> DecidedCall:
-        return DecidedCall(pk=uuid4(), value=value, good=good, by_id=1)
-
-    older = [made({"country": "DE"}, good=False), made({"country": "US"}, good=False)]
-    latest = [made({"country": country}) for _ in range(MAX_COMPARED) for country in ("DE", "FR")]
-    rule, cases = rule_for("refund", latest + older)
-    assert rule["match"]["input"][1:] == [{"pointer": "/country", "one_of": ["FR"]}]
-    assert len(cases) == MAX_COMPARED / 2
 
 
 def test_secrets_and_what_is_too_deep_or_too_wide_suggest_nothing():

@@ -7,12 +7,14 @@ from django.contrib.auth.models import Group, Permission, User
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.access.scopes import Reach, Term
 from approvals.access.standing import standing_of, standings_of
 from approvals.actions.policy.scope_index import compare_earlier_requests
 from approvals.administration.scopes.actions import ScopeTerms, delete_scope, store_scope, terms_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import CannotBeAssigned, NotAllowed, NotFound
-from approvals.models import ApprovalRequest, ApproverScope
+from approvals.models import ApprovalRequest, ApproverScope, Workflow
+from approvals.models.policy.scopes import May
 from approvals.states import Control, Door, Kind, Verdict
 from tests.support.desk.away import away
 from tests.support.desk.requests import decide, make_request, stored
@@ -339,3 +341,12 @@ def test_the_database_finds_for_every_request_the_same_people_as_their_rights(ad
         in_own_right = permissions.deciders_of(request, in_own_right=True)
         assert people_found(request) == (sees, decides)
         assert {person.username for person in in_own_right} == alone
+
+
+def test_of_several_absent_people_with_the_right_the_first_one_is_decided_for():
+    request = ApprovalRequest(scope_set_id=1, requested_by_id=9, workflow=Workflow(owner_id=9))
+    terms = [Term(May.DECIDE, None, scope, seat) for scope, seat in ((3, 7), (4, 5), (5, 6))]
+    seats = [
+        Reach({1: each}, person=2).seat(May.DECIDE, request) for each in (terms, [*terms, Term(May.DECIDE, None, 6)])
+    ]
+    assert seats == [5, None]

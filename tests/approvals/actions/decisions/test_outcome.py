@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
+import pytest
 from django.contrib.auth.models import User
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -289,6 +290,13 @@ def test_an_answer_that_is_refused_before_the_lock_is_refused_under_it_alike(sto
     early = outcome_of(seen)
     if facts.request.pending and not facts.overdue and isinstance(early, Refused):
         assert in_words(facts) == in_words(seen)
+
+
+@pytest.mark.parametrize(("was_given", "outcome"), [(True, "repeated"), (False, "too late: grant_missed")])
+def test_an_approval_with_a_grant_is_repeated_if_it_gave_that_grant(was_given, outcome):
+    own = {"by_key": False, "wants_to_break_glass": False, "verdict": Verdict.APPROVE, "comment": ""}
+    story = replace(story_of(0), decides=True, scopes="no", state="bob", grant="possible", was_given=was_given, **own)
+    assert (in_words(facts_of(story)), expected(story)) == (outcome, outcome)
 
 
 def test_whoever_may_only_answer_answers_a_question_though_scopes_let_them_decide_nothing():

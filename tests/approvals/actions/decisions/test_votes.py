@@ -138,7 +138,7 @@ def end_of(outcome: str, votes: tuple[Earlier, ...], seats: dict[int, Earlier], 
     """Return the person in whose name it ends: the last one with a vote that counts."""
     voters = {vote.person for vote in seats.values()}
     last = [vote for vote in votes if vote.person in voters and vote.approves == (outcome == "approve")][-1]
-    verdict = "edit" if outcome == "approve" and on != "asked" else outcome
+    verdict = f"edit to {INPUTS[on]}" if outcome == "approve" and on != "asked" else outcome
     words = [verdict, f"by {NAMES[last.person]}", f"“{last.comment}”"]
     words += [f"for {NAMES[last.seat]}"] if last.seat != last.person else []
     return " ".join(words) + f", with the votes of {sorted(voters)}"
@@ -270,7 +270,7 @@ def in_words(facts: DecisionFacts) -> str:
             words = f"voted on {vote.row.digest} for {vote.row.for_name or vote.row.person_name}"
             words += ", anew" if vote.row.pk == BOB else ""
             words += ", as proposed by bob" if vote.row.proposes else ""
-            assert vote.proposal == proposal_of(vote.row.digest)
+            assert (vote.row.request, vote.proposal) == (facts.request, proposal_of(vote.row.digest))
             if ending is None:
                 return f"{words}, others are told" if outcome.calls else words
             assert not outcome.calls
@@ -284,7 +284,10 @@ def in_words(facts: DecisionFacts) -> str:
 
 
 def end_in_words(ending: Ending) -> str:
-    words = [str(ending.answer.verdict.value), f"by {ending.by.get_username()}", f"“{ending.answer.comment}”"]
+    answer = ending.answer
+    verdict = str(answer.verdict.value)
+    verdict += "" if answer.edited_input is ABSENT else f" to {answer.edited_input}"
+    words = [verdict, f"by {ending.by.get_username()}", f"“{answer.comment}”"]
     words += [f"for {ending.absent.get_username()}"] if ending.absent else []
     return " ".join(words) + f", with the votes of {sorted(ending.voters)}"
 

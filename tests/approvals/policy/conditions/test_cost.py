@@ -39,6 +39,49 @@ def test_a_condition_costs_twice_as_much_or_more_when_what_it_reads_doubles(cond
     assert twice >= 1.9**power * once or twice > MAX_STEPS
 
 
+#: Steps over 1,024 bytes of values, with at most 16 items in a list or object and 256 bytes in a text.
+PRICES = {
+    "true": 2_148,
+    "!input.a": 2_348,
+    "input.a && input.b": 2_548,
+    "input.a || input.b": 2_548,
+    "input.a ? true : false": 2_548,
+    "(input.a && input.b) == (input.c || !input.d)": 4_548,
+    "(input.a == input.b) == (input.c in input.l)": 38_216,
+    "(input.a != input.b) == (type(input.c) == int)": 30_598,
+    "size(input.l) == size(input.m)": 4_560,
+    "input.a > 5 && input.a <= 9 && input.b >= 1": 4_216,
+    'input.t.endsWith("abc")': 2_707,
+    "input.l + input.m == input.n": 29_972,
+    "input.l.exists_one(each, each > 0)": 22_310,
+    "input.a < 5": 2_704,
+    "input.a == 1": 3_460,
+    "input.a == input.b": 19_432,
+    "tool == agent": 19_232,
+    "size(input.t) > 1": 2_804,
+    'input.t.startsWith("abc")': 2_707,
+    'input.t.contains("abcdefghijklmnopq")': 3_984,
+    "input.t.contains(input.u)": 7_668,
+    '"x" in input.l': 11_548,
+    "input.a in [1, 2, 3]": 13_040,
+    "keys(input.m) == []": 20_332,
+    "input.l.all(each, each > 0)": 16_910,
+    "input.l.all(one, input.l.all(other, one > other))": 252_622,
+    'input.l[0] == "a"': 12_148,
+    'input.t + input.u == "a"': 22_088,
+    'string(input.a) == "a"': 12_672,
+    'input.m == {"a": 1}': 12_548,
+    "double(input.a) < 1.0": 3_828,
+    "type(input.a) == int": 3_622,
+}
+
+
+def test_prices_are_those_that_the_benchmark_compares_with_the_time_that_conditions_take():
+    assert {text: Expression(text).cost(Size(1_024, 16, 256)) for text in PRICES} == PRICES
+    loop = Expression("input.l.all(each, each > 0)")
+    assert [loop.cost(Size(1_024, items, 256)) for items in (1, 2)] == [4_778, 5_734]
+
+
 def test_a_search_in_a_long_text_is_priced_by_both_texts():
     long, short = {"t": "memo " * 20_000, "u": "pay"}, {"t": "memo " * 200, "u": "pay"}
     assert Expression("input.t.contains(input.u)").cost(size_of(long)) > MAX_STEPS
@@ -76,6 +119,22 @@ def facts_hold(condition: str, value: dict) -> bool | None:
 
 def test_letters_outside_ascii_count_as_the_bytes_that_they_take():
     assert size_of({"t": "€" * 100}).text == 400
+
+
+def test_the_size_of_values_is_their_bytes_the_longest_list_or_object_and_the_longest_text():
+    each = 50
+    assert size_of() == Size(0, 0, 0)
+    assert size_of("text") == Size(each + 4, 0, 4)
+    assert size_of(1, None, True) == Size(3 * each, 0, 0)
+    assert size_of({"name": "Zoë", "of": [1, 2, 3]}, ["a"]) == Size(8 * each + 4 + 4 * 3 + 2 + 1, 3, 12)
+    assert size_of({"a long name": 1, "b": (2, 3)}) == Size(5 * each + 12, 2, 11)
+
+
+@pytest.mark.parametrize(
+    ("some", "others"), [({"a": [1, 2]}, {"b": "text"}), (["a"] * 9, "b"), ({}, {"a": {"b": "long text"}})]
+)
+def test_sizes_are_added_as_if_the_values_were_one(some, others):
+    assert size_of(some) + size_of(others) == size_of(some, others)
 
 
 @given(st.integers(0, 10_000_000), st.integers(0, 10_000), st.integers(0, 1_000_000))

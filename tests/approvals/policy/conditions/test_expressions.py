@@ -54,6 +54,7 @@ def test_what_is_no_condition_is_refused_with_its_place(text, fault):
     ("text", "value"),
     [
         ('tool == "refund" && input.amount < 500', {"amount": 250}),
+        ('tool == "ReFund" && agent.startsWith("BILL")', {}),
         ("input.amount < 500", {"amount": 250.5}),
         ("input.amount == 250.0", {"amount": 250}),
         ('has(input.to) && input.to.all(a, a.endsWith("@ourcompany.com"))', {"to": ["bob@ourcompany.com"]}),
@@ -101,6 +102,8 @@ def test_true_is_true(text, value):
         ('input.to == ["bob"]', {"to": [1]}),
         ('input.card == {"a": 1}', {"card": {"a": "1"}}),
         ("input.a == input.b", {"a": 1, "b": True}),
+        # A member may be called like the function that tests types.
+        ('input.type == ["bob"]', {"type": [1]}),
         # An object is no list of its names.
         ('input.to.all(each, each == "bob")', {"to": {"bob": "eve"}}),
         ('"bob" in input.to', {"to": {"bob": 1}}),
@@ -234,6 +237,9 @@ MIXING = {
     "double(input.amount) + double(input.fee) > 1.0": [],
     "int(input.amount) * 2 > 1": [],
     "hour * 2 > 1": [],
+    "weekday * 2 > 1": [],
+    'tool + agent + kind + source + server + priority == "refund"': [],
+    'now - duration("1h") < now': [],
     "input.items.exists_one(item, item == 1)": [],
     "size(input.items) * 2 > 1": [],
     'tool + "-" + agent == "refund-billing"': [],

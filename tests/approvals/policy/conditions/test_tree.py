@@ -102,3 +102,9 @@ def test_an_equality_can_be_in_words_of_order(before, after):
 def _calls(node: Node) -> list[Node]:
     below = [call for part in node.parts for call in _calls(part)]
     return [node, *below] if node.kind == ExpressionKind.CALL else below
+
+
+def test_a_stored_form_with_a_field_of_an_unknown_kind_is_refused():
+    four_bytes = b"\x0d\x00\x00\x00\x00"
+    with pytest.raises(ValueError, match="a field of an unknown kind"):
+        read_tree(four_bytes)
