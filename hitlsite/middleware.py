@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.apps import apps
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.core.exceptions import ValidationError
@@ -139,6 +140,9 @@ class LoginRequired(LoginRequiredMiddleware):
                 return redirect("mfa_index")
             if _opens_admin(request):
                 return lead_to_log_in(request)
+        cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        if refused is not None and (why := sessions.why_ended(cookie)):
+            messages.warning(request, why)
         # The address of a form is not a page: after log-in, return to the page that sent it.
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(

@@ -302,5 +302,6 @@ def _changed(
     actions.record_factor(
         event, user, factor=authenticator.type, address=client_address(request)
     )
-    actions.end_other_sessions(user, request.session.session_key or "")
+    kept = request.session.session_key or ""
+    actions.end_sessions(user.pk, actions.Ended.FACTORS, kept=kept)
     tell_of_own_change(user, reason, str(NAMES[authenticator.type]))
