@@ -169,7 +169,7 @@ def _opens_admin(request: HttpRequest) -> bool:
     return (
         "admin" in namespaces
         and name not in OPEN_WITHOUT_FACTOR
-        and bool(getattr(request.user, "is_staff", False))
+        and request.user.is_staff
     )
 
 

@@ -40,7 +40,7 @@ from approvals.actions.expiring import expire, expire_free
 from approvals.actions.factors import begin_try, finish_try, record_factor
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import (
-    Ended,
+    EndReason,
     continue_session,
     end_provider_sessions,
     end_sessions,
@@ -80,7 +80,7 @@ from approvals.actions.upkeep.pruning import (
 __all__ = [
     "AskOutcome",
     "EarlyFacts",
-    "Ended",
+    "EndReason",
     "Outcome",
     "ReportedResult",
     "ToolResult",

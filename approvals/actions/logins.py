@@ -35,7 +35,7 @@ MOST_ENDED = 100
 TOLD_FOR = timedelta(days=7)
 
 
-class Ended(Enum):
+class EndReason(Enum):
     """Why sessions are ended, with the sentence for the person."""
 
     RIGHTS = gettext_lazy(
@@ -165,7 +165,7 @@ def end_idle_sessions() -> None:
         used__lt=timezone.now() - idle
     )
     for session in sessions[:MOST_ENDED]:
-        _end(session.person_id, [session.session_key], Ended.IDLE)
+        _end(session.person_id, [session.session_key], EndReason.IDLE)
 
 
 def end_session(person: User, session_id: int) -> bool:
@@ -174,13 +174,15 @@ def end_session(person: User, session_id: int) -> bool:
     return bool(_end(person.pk, sessions.values_list("session_key", flat=True)))
 
 
-def end_sessions(person: int, why: Ended, *, kept: str = "") -> int:
+def end_sessions(person: int, why: EndReason, *, kept: str = "") -> int:
     """End the sessions of the person with this id, except the one with the key `kept`; return their number."""
     sessions = PersonSession.objects.filter(person=person).exclude(session_key=kept)
     return _end(person, sessions.values_list("session_key", flat=True), why)
 
 
-def _end(person: int, session_keys: Iterable[str], why: Ended = Ended.OTHER) -> int:
+def _end(
+    person: int, session_keys: Iterable[str], why: EndReason = EndReason.OTHER
+) -> int:
     """End sessions, close their pages, and keep for a while what their browsers are told."""
     keys = list(session_keys)
     with in_language_of(person):

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
 from approvals.actions.locking import lock_standing
-from approvals.actions.logins import Ended, end_sessions
+from approvals.actions.logins import EndReason, end_sessions
 from approvals.actions.policy.standing_changes import standing_before, standing_changed
 from approvals.admin.base import OnRecord, OwnFilters
 from approvals.administration.changeable import is_beyond_administrators, is_protected
@@ -100,7 +100,7 @@ class PersonAdmin(ChangesStanding, OwnFilters, UserAdmin):  # type: ignore[type-
         response = super().user_change_password(request, *args, **kwargs)
         if response.status_code == HTTPStatus.FOUND:
             kept = request.session.session_key or ""
-            end_sessions(int(kwargs["id"]), Ended.PASSWORD, kept=kept)
+            end_sessions(int(kwargs["id"]), EndReason.PASSWORD, kept=kept)
         return response
 
 

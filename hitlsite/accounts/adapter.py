@@ -145,7 +145,7 @@ class Accounts(DefaultAccountAdapter):
         actions.store_password(user, reset=reset, address=address)
         logger.info("New password of %r from %s", user.get_username(), address)
         if reset:
-            actions.end_sessions(user.pk, actions.Ended.PASSWORD)
+            actions.end_sessions(user.pk, actions.EndReason.PASSWORD)
             self._reset_failures_of(user)
 
     def _reset_failures_of(self, user: User) -> None:

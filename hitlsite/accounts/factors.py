@@ -303,5 +303,5 @@ def _changed(
         event, user, factor=authenticator.type, address=client_address(request)
     )
     kept = request.session.session_key or ""
-    actions.end_sessions(user.pk, actions.Ended.FACTORS, kept=kept)
+    actions.end_sessions(user.pk, actions.EndReason.FACTORS, kept=kept)
     tell_of_own_change(user, reason, str(NAMES[authenticator.type]))

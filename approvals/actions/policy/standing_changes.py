@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from approvals.access.standing import NOBODY, Standing, standings_of
-from approvals.actions.logins import Ended, end_sessions
+from approvals.actions.logins import EndReason, end_sessions
 from approvals.actions.policy.grants.end import end_lost_grants
 from approvals.actions.policy.undecidable import ask_for_check
 from approvals.actions.policy.votes.recount import ask_for_recount
@@ -46,7 +46,8 @@ def standing_changed(before: Before) -> None:
         standing = now.get(person, NOBODY)
         if held.rights - standing.rights or standing.is_active < held.is_active:
             end_sessions(
-                person, Ended.RIGHTS if standing.is_active else Ended.DEACTIVATED
+                person,
+                EndReason.RIGHTS if standing.is_active else EndReason.DEACTIVATED,
             )
     ask_for_check()
     ask_for_recount()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import product
@@ -26,7 +25,6 @@ from approvals.policy.terms import Terms
 from approvals.states import Priority
 from hitlsite.accounts.factor_forms import FactorAdapter
 from tests.hitlsite.accounts.test_factors import code_of, forget
-from tests.hitlsite.site.test_security import OPEN, OPEN_TO_PROGRAMS, addresses
 from tests.support.desk.pressing import at, seen
 from tests.support.desk.requests import make_request
 from tests.support.desk.votes import make_voted
@@ -118,23 +116,6 @@ WITH_A_WEBSOCKET = {
     "missing": ("closed", "closed", "closed", "closed", "closed", "closed"),
     "present": ("nothing", "decides", "sees", "sees", "decides", "closed"),
 }
-
-#: What someone can open whose role needs a factor that they lack, besides the pages for everybody.
-OPEN_WITHOUT_A_FACTOR = {
-    "/admin/login/",
-    "/admin/logout/",
-    "/login/again/",
-    "/login/factor/",
-    "/logout/",
-    "/password/",
-    "/settings/sign-in/",
-    "/settings/sign-in/app/",
-    "/settings/sign-in/app/remove/",
-    "/settings/sign-in/passkey/",
-    "/settings/sign-in/recovery-codes/",
-}
-#: The own settings of an administrator whose log-in is too old for administration, and the way out.
-OPEN_TO_A_STALE_ADMINISTRATOR: set[str] = set()
 
 Cell = tuple[str, str, str, str]
 
@@ -373,39 +354,3 @@ async def test_a_websocket_gets_what_the_table_says_and_nothing_else(provider, s
         results.append("closed" if closed else live_page(first["text"]))
         await page.disconnect(timeout=SOON)
     assert tuple(results) == WITH_A_WEBSOCKET[factor]
-
-
-def session_of(role: str, *, log_in: str) -> Client:
-    client = Client(raise_request_exception=False)
-    client.force_login(person(role, "none"))
-    session = client.session
-    session["account_authentication_methods"] = [{"method": "password", "at": time.time()}]
-    session.save()
-    age(client, User.objects.get(username=role), log_in)
-    return client
-
-
-@pytest.mark.django_db
-def test_without_a_needed_factor_every_other_address_leads_to_the_page_that_sets_it_up(settings):
-    need(settings, "missing")
-    client = session_of("superuser", log_in="fresh")
-    opened = {page for page in addresses() if client.get(page).headers.get("Location") != "/settings/sign-in/"}
-    assert opened - OPEN == OPEN_WITHOUT_A_FACTOR
-    refused = [client.get(address).json()["code"] for address in set(addresses(for_machines=True)) - OPEN_TO_PROGRAMS]
-    assert set(refused) == {"second_factor_missing"}
-
-
-@pytest.mark.django_db
-def test_every_page_of_administration_needs_a_fresh_log_in(settings):
-    settings.HITL_FRESH_SIGN_IN_FOR = ["administration"]
-    client = session_of("superuser", log_in="stale")
-    pages = [page for page in addresses() if page.startswith(("/settings/", "/admin/")) and page != "/admin/logout/"]
-    opened = {page for page in pages for send in (client.get, client.post) if not AGAIN.search(asked(send, page))}
-    assert opened == OPEN_TO_A_STALE_ADMINISTRATOR
-
-
-def asked(send: Callable[..., Any], page: str) -> str:
-    """The words of a page; those of the refusal, if it leads to the log-in."""
-    response = send(page)
-    leads = response.headers.get("Location", "").startswith("/login/again/")
-    return "This needs a fresh log-in. Nothing was changed" if leads else response.text

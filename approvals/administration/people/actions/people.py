@@ -17,7 +17,7 @@ from approvals.access.standing import Standing
 from approvals.access.usernames import validate_new_username
 from approvals.actions.changes import record_alone, request_change
 from approvals.actions.locking import lock_rights
-from approvals.actions.logins import Ended, end_sessions
+from approvals.actions.logins import EndReason, end_sessions
 from approvals.actions.policy.standing_changes import (
     NOTHING_TO_LOSE,
     standing_before,
@@ -263,7 +263,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
         if not active:
             revoke_keys_of(person, by=by, via=Door.DASHBOARD)
             Invitation.objects.filter(person=person).delete()
-            data["sessions_ended"] = end_sessions(person.pk, Ended.DEACTIVATED)
+            data["sessions_ended"] = end_sessions(person.pk, EndReason.DEACTIVATED)
         standing_changed(before_change)
         record_person("person.changed", person, data, by=by)
     return person
@@ -310,7 +310,7 @@ def reset_factors(person_id: int, *, by: User) -> PendingChange | None:
 def remove_factors(person: User, *, by: User | None) -> None:
     """Remove all second factors of a person, end their sessions, and tell them. `by` is None for a command on the server."""
     Authenticator.objects.filter(user=person).delete()
-    end_sessions(person.pk, Ended.FACTORS)
+    end_sessions(person.pk, EndReason.FACTORS)
     if by is None:
         tell_of_own_change(person, AccountMailReason.FACTORS_RESET_ON_SERVER, "")
     else:
