@@ -185,13 +185,7 @@ def _end(
 ) -> int:
     """End sessions, close their pages, and keep for a while what their browsers are told."""
     keys = list(session_keys)
-    with in_language_of(person):
-        data = SessionStore().encode({"ended": str(why.value)})
-    until = timezone.now() + TOLD_FOR
-    notices = [
-        Session(session_key=notice_key(key), session_data=data, expire_date=until)
-        for key in keys
-    ]
+    notices = [_notice(person, key, why) for key in keys]
     with transaction.atomic():
         PersonSession.objects.filter(session_key__in=keys).delete()
         ended, _each = Session.objects.filter(session_key__in=keys).delete()
@@ -199,6 +193,15 @@ def _end(
         message = {"type": "session.ended"}
         after_commit(doorbell.notify, {doorbell.user_group(person)}, message)
     return ended
+
+
+def _notice(person: int, session_key: str, why: EndReason) -> Session:
+    with in_language_of(person):
+        data = SessionStore().encode({"ended": str(why.value)})
+    until = timezone.now() + TOLD_FOR
+    return Session(
+        session_key=notice_key(session_key), session_data=data, expire_date=until
+    )
 
 
 def note_address(person: User, address: str, *, first: bool) -> bool:

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
 from approvals.actions.locking import lock_standing
-from approvals.actions.logins import EndReason, end_sessions
+from approvals.actions.logins import EndReason, continue_session, end_sessions
 from approvals.actions.policy.standing_changes import standing_before, standing_changed
 from approvals.admin.base import OnRecord, OwnFilters
 from approvals.administration.changeable import is_beyond_administrators, is_protected
@@ -97,9 +97,11 @@ class PersonAdmin(ChangesStanding, OwnFilters, UserAdmin):  # type: ignore[type-
         self, request: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """End the person's other sessions, and close their pages, once their password was changed or taken."""
+        before = request.session.session_key or ""
         response = super().user_change_password(request, *args, **kwargs)
         if response.status_code == HTTPStatus.FOUND:
             kept = request.session.session_key or ""
+            continue_session(before, under=kept)
             end_sessions(int(kwargs["id"]), EndReason.PASSWORD, kept=kept)
         return response
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
+from django.utils.http import int_to_base36
 
 from approvals import actions
 from approvals.administration.people.actions import (
@@ -23,9 +25,11 @@ from approvals.db.pool import run
 from approvals.exceptions import NotAuthenticated
 from approvals.models import ApproverScope, GroupMapping, Role
 from approvals.models.actors import SessionActor
+from approvals.models.people import PersonSession
 from approvals.pages import consumers
 from approvals.states import Door, Verdict
 from tests.approvals.administration.people.test_people import administrator
+from tests.hitlsite.accounts.test_factors import add_app
 from tests.hitlsite.accounts.test_passwords import CHANGE
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decisions, make_request
@@ -107,6 +111,17 @@ def change_password_in_the_admin(person: User) -> None:
     assert log_in(root()).post(f"/admin/auth/user/{person.pk}/password/", new).status_code == 302
 
 
+def set_password_with_a_link(person: User) -> None:
+    client = Client()
+    link = f"/password/reset/{int_to_base36(person.pk)}/{default_token_generator.make_token(person)}/"
+    new = {"password1": CHANGE["password1"], "password2": CHANGE["password2"]}
+    assert client.post(client.get(link).headers["Location"], new).status_code == 302
+
+
+def add_a_factor(person: User) -> None:
+    add_app(log_in(person))
+
+
 def reset_by_an_administrator(person: User) -> None:
     Authenticator.objects.create(user=person, type="totp", data={"secret": ""})
     reset_factors(person.pk, by=root())
@@ -139,6 +154,8 @@ ENDS: list[tuple[Callable[[User], None], str]] = [
     (deactivate, DEACTIVATED),
     (change_own_password, NEW_PASSWORD),
     (change_password_in_the_admin, NEW_PASSWORD),
+    (set_password_with_a_link, NEW_PASSWORD),
+    (add_a_factor, FACTORS),
     (reset_by_an_administrator, FACTORS),
 ]
 GOES_ON = [give_more, leave_a_team_without_rights, take_a_right_that_they_keep_through_a_role, limit_by_a_scope]
@@ -207,3 +224,14 @@ def test_whoever_takes_it_stays_logged_in():
     taken = {"email": "", "roles": ["requester"], "rights": ["reveal_secrets"], "teams": teams}
     assert theirs.post(f"/settings/people/{person.pk}/", taken).status_code == 302
     assert theirs.get("/settings/people/").status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_superuser_who_changes_their_own_password_in_the_admin_keeps_a_session_that_can_be_ended():
+    person = root()
+    theirs, other = log_in(person), log_in(person)
+    new = {"usable_password": "true", "password1": CHANGE["password1"], "password2": CHANGE["password2"]}
+    assert theirs.post(f"/admin/auth/user/{person.pk}/password/", new).status_code == 302
+    assert [client.get("/workflows/").status_code for client in (theirs, other)] == [200, 302]
+    (session,) = PersonSession.objects.filter(person=person)
+    assert session.session_key == theirs.session.session_key
