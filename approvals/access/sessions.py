@@ -113,7 +113,8 @@ def _decoded(session_data: str) -> dict[str, Any]:
 
 def notice_key(session_key: str) -> str:
     """Return under which key the reason for the end of a session is stored. It does not reveal the key of the session."""
-    return salted_hmac(SALT, session_key, algorithm="sha256").hexdigest()[:40]
+    salt = f"{SALT}.ended"
+    return salted_hmac(salt, session_key, algorithm="sha256").hexdigest()[:40]
 
 
 def why_ended(session_key: str) -> str:

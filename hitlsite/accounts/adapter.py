@@ -107,7 +107,8 @@ class Accounts(DefaultAccountAdapter):
         super().login(request, user)
         address = self.get_client_ip(request)
         if actions.note_address(user, address, first=first):
-            logger.warning("First log-in as %r from %s", user.get_username(), address)
+            name = user.get_username()
+            logger.warning("Log-in as %r from a new address, %s", name, address)
             tell_of_own_change(user, AccountMailReason.NEW_ADDRESS, address)
 
     def post_login(

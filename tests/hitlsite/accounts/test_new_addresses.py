@@ -53,7 +53,7 @@ def test_another_address_is_on_record_in_the_log_and_mailed_once(caplog, mailout
         log_in(HOME)
     assert new() == [("erin", {"address": CAFE})]
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert warnings == [f"First log-in as 'erin' from {CAFE}"]
+    assert warnings == [f"Log-in as 'erin' from a new address, {CAFE}"]
     words = f"Someone logged in to your account from an address that it was not used from before: {CAFE}. If it was not"
     ((to, said),) = mails()
     assert (to, said.startswith(words)) == ("erin@example.org", True)
