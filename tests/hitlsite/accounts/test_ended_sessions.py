@@ -113,6 +113,7 @@ def change_password_in_the_admin(person: User) -> None:
 
 def set_password_with_a_link(person: User) -> None:
     client = Client()
+    person.refresh_from_db()
     link = f"/password/reset/{int_to_base36(person.pk)}/{default_token_generator.make_token(person)}/"
     new = {"password1": CHANGE["password1"], "password2": CHANGE["password2"]}
     assert client.post(client.get(link).headers["Location"], new).status_code == 302
@@ -165,7 +166,7 @@ def notes(page: str) -> list[str]:
     return [each.words for each in parse(page).find("p", class_="note")]
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("take", "words"), ENDS, ids=[each.__name__ for each, _words in ENDS])
 def test_a_session_ends_and_the_next_page_says_why_once(take, words):
     person = erin()
