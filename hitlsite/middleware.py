@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.apps import apps
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.core.exceptions import ValidationError
@@ -30,6 +31,7 @@ from approvals.access.callers import is_for_machines
 from approvals.access.factors import lacking, stopped
 from approvals.access.rights import DECIDE
 from approvals.access.standing import NOBODY
+from approvals.administration.guards import lead_to_log_in
 from approvals.exceptions import FactorMissing, NotFound
 from approvals.http import SignedIn, problem, referring_address, refusal_page
 from approvals.queries.preferences import (
@@ -69,7 +71,12 @@ PERMISSIONS = ", ".join(
 
 
 #: Pages, besides those of factors and passwords, for people who have to set up a second factor.
-OPEN_WITHOUT_FACTOR = {"logout", "single_sign_on", "single_sign_on_callback"}
+OPEN_WITHOUT_FACTOR = {
+    "logout",
+    "admin:logout",
+    "single_sign_on",
+    "single_sign_on_callback",
+}
 
 
 class ContentSecurityPolicyMiddleware(MiddlewareMixin):
@@ -131,6 +138,11 @@ class LoginRequired(LoginRequiredMiddleware):
                 if request.headers.get("HX-Request"):
                     return HttpResponse(status=HTTPStatus.FORBIDDEN, headers=headers)
                 return redirect("mfa_index")
+            if _opens_admin(request):
+                return lead_to_log_in(request)
+        cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        if refused is not None and (why := sessions.why_ended(cookie)):
+            messages.warning(request, why)
         # The address of a form is not a page: after log-in, return to the page that sent it.
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(
@@ -147,6 +159,18 @@ def _leads_to_factors(request: HttpRequest) -> bool:
     name = match.view_name if match is not None else ""
     open_to_all = name.startswith(("mfa_", "account_")) or name in OPEN_WITHOUT_FACTOR
     return not open_to_all and bool(stopped({request.user.pk or 0}))
+
+
+def _opens_admin(request: HttpRequest) -> bool:
+    """Return whether a member of staff opens a page of Django's admin, other than its log-out."""
+    match = request.resolver_match
+    namespaces = match.namespaces if match is not None else []
+    name = match.view_name if match is not None else ""
+    return (
+        "admin" in namespaces
+        and name not in OPEN_WITHOUT_FACTOR
+        and request.user.is_staff
+    )
 
 
 def _login_from(request: HttpRequest) -> str:

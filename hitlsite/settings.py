@@ -227,6 +227,7 @@ MFA_RATE_LIMITS = {"webauthn_login": f"200/{LIMIT_SECONDS}s/ip"}
 SESSION_IDLE_MINUTES = env.whole_number(
     "SESSION_IDLE_MINUTES", default=0, lowest=0, highest=100_000
 )
+SIGN_IN_DAYS = env.whole_number("SIGN_IN_DAYS", default=180, lowest=1, highest=3650)
 SESSION_HOURS = env.whole_number("SESSION_HOURS", default=336, lowest=1, highest=8760)
 SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 SESSION_ENGINE = "approvals.access.sessions"

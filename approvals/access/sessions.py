@@ -19,7 +19,7 @@ from django.contrib.sessions.backends import db
 from django.contrib.sessions.models import Session
 from django.db.models import Exists
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from approvals.access.factors import stopped
 from approvals.crypto import encryption
@@ -109,6 +109,22 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
 def _decoded(session_data: str) -> dict[str, Any]:
     """Check the signature and return the data. Cached, because it depends on the text alone; callers must not change it."""
     return SessionStore().decode(session_data)
+
+
+def notice_key(session_key: str) -> str:
+    """Return under which key the reason for the end of a session is stored. It does not reveal the key of the session."""
+    salt = f"{SALT}.ended"
+    return salted_hmac(salt, session_key, algorithm="sha256").hexdigest()[:40]
+
+
+def why_ended(session_key: str) -> str:
+    """Return why a session was ended, in the language of its person; "" if it was not, or long ago."""
+    if not (session_key.isascii() and session_key.isalnum()):
+        return ""
+    stored = Session.objects.filter(
+        session_key=notice_key(session_key), expire_date__gt=timezone.now()
+    ).first()
+    return "" if stored is None else _decoded(stored.session_data).get("ended", "")
 
 
 def encrypt_session(session_key: str, user: User) -> str:

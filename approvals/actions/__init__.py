@@ -40,10 +40,11 @@ from approvals.actions.expiring import expire, expire_free
 from approvals.actions.factors import begin_try, finish_try, record_factor
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import (
+    EndReason,
     continue_session,
-    end_all_sessions,
-    end_other_sessions,
     end_provider_sessions,
+    end_sessions,
+    note_address,
     record_failed_login,
     record_login,
     record_session,
@@ -79,6 +80,7 @@ from approvals.actions.upkeep.pruning import (
 __all__ = [
     "AskOutcome",
     "EarlyFacts",
+    "EndReason",
     "Outcome",
     "ReportedResult",
     "ToolResult",
@@ -95,10 +97,9 @@ __all__ = [
     "create_signing_secret",
     "decide",
     "due_attachments",
-    "end_all_sessions",
     "end_old_signing_secrets",
-    "end_other_sessions",
     "end_provider_sessions",
+    "end_sessions",
     "end_workflow",
     "erase_attachments",
     "expire",
@@ -108,6 +109,7 @@ __all__ = [
     "free_lost_resume",
     "lock_workflow",
     "lost_leases",
+    "note_address",
     "old_absences",
     "old_attachments",
     "old_delivered",

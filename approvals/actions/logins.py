@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from enum import Enum
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -12,14 +13,17 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from approvals.access.administrators import break_glass_account
-from approvals.access.sessions import STORED_EVERY
+from approvals.access.rate_limits import network_of
+from approvals.access.sessions import STORED_EVERY, SessionStore, notice_key
 from approvals.db.many import any_of
 from approvals.db.transactions import after_commit, async_commit
 from approvals.live import doorbell
 from approvals.models import Invitation, ProviderSession, UsedLogOutToken
-from approvals.models.people import PersonSession
+from approvals.models.people import KnownNetwork, PersonSession
+from approvals.queries.preferences import in_language_of
 from approvals.record import audit
 from approvals.states import Door
 
@@ -27,6 +31,29 @@ SUBJECT = audit.Subject(scope="desk")
 MAX_BROWSER = 300
 #: Most idle sessions that one call ends.
 MOST_ENDED = 100
+#: How long a browser is told at its next page why its session has ended.
+TOLD_FOR = timedelta(days=7)
+
+
+class EndReason(Enum):
+    """Why sessions are ended, with the sentence for the person."""
+
+    RIGHTS = gettext_lazy(
+        "You were logged out because a role or right was taken from your account. Log in again."
+    )
+    DEACTIVATED = gettext_lazy(
+        "You were logged out because your account was deactivated."
+    )
+    PASSWORD = gettext_lazy(
+        "You were logged out because the password of your account was changed. Log in again."
+    )
+    FACTORS = gettext_lazy(
+        "You were logged out because a second factor of your account was added or removed. Log in again."
+    )
+    IDLE = gettext_lazy(
+        "You were logged out because you were away for too long. Log in again."
+    )
+    OTHER = gettext_lazy("Your session was ended. Log in again.")
 
 
 def record_login(user: User, *, address: str, **details: str) -> None:
@@ -105,9 +132,9 @@ def end_provider_sessions(
             named = named.filter(subject=subject)
         if sid:
             named = named.filter(sid__in={sid, ""} if subject else {sid})
-        keys: dict[User, list[str]] = {}
-        for each in named.select_related("session__person"):
-            keys.setdefault(each.session.person, []).append(each.session.session_key)
+        keys: dict[int, list[str]] = {}
+        for each in named.select_related("session"):
+            keys.setdefault(each.session.person_id, []).append(each.session.session_key)
         return sum(_end(person, each) for person, each in keys.items())
 
 
@@ -137,38 +164,68 @@ def end_idle_sessions() -> None:
     sessions = PersonSession.objects.alias(used=last_use).filter(
         used__lt=timezone.now() - idle
     )
-    for session in sessions.select_related("person")[:MOST_ENDED]:
-        _end(session.person, [session.session_key])
+    for session in sessions[:MOST_ENDED]:
+        _end(session.person_id, [session.session_key], EndReason.IDLE)
 
 
 def end_session(person: User, session_id: int) -> bool:
     """End one of a person's own sessions; return whether it existed. Its open pages say that they are logged out."""
     sessions = PersonSession.objects.filter(person=person, pk=session_id)
-    return bool(_end(person, list(sessions.values_list("session_key", flat=True))))
+    return bool(_end(person.pk, sessions.values_list("session_key", flat=True)))
 
 
-def end_other_sessions(person: User, kept: str) -> int:
-    """End all of a person's own sessions except the one with this key; return their number."""
+def end_sessions(person: int, why: EndReason, *, kept: str = "") -> int:
+    """End the sessions of the person with this id, except the one with the key `kept`; return their number."""
     sessions = PersonSession.objects.filter(person=person).exclude(session_key=kept)
-    return _end(person, list(sessions.values_list("session_key", flat=True)))
+    return _end(person, sessions.values_list("session_key", flat=True), why)
 
 
-def end_all_sessions(person: User) -> int:
-    """End all sessions of a person; return their number."""
-    return _end(
-        person,
-        list(
-            PersonSession.objects.filter(person=person).values_list(
-                "session_key", flat=True
-            )
-        ),
+def _end(
+    person: int, session_keys: Iterable[str], why: EndReason = EndReason.OTHER
+) -> int:
+    """End sessions, close their pages, and keep for a while what their browsers are told."""
+    keys = list(session_keys)
+    notices = [_notice(person, key, why) for key in keys]
+    with transaction.atomic():
+        PersonSession.objects.filter(session_key__in=keys).delete()
+        ended, _each = Session.objects.filter(session_key__in=keys).delete()
+        Session.objects.bulk_create(notices, ignore_conflicts=True)
+        message = {"type": "session.ended"}
+        after_commit(doorbell.notify, {doorbell.user_group(person)}, message)
+    return ended
+
+
+def _notice(person: int, session_key: str, why: EndReason) -> Session:
+    with in_language_of(person):
+        data = SessionStore().encode({"ended": str(why.value)})
+    until = timezone.now() + TOLD_FOR
+    return Session(
+        session_key=notice_key(session_key), session_data=data, expire_date=until
     )
 
 
-def _end(person: User, session_keys: list[str]) -> int:
+def note_address(person: User, address: str, *, first: bool) -> bool:
+    """Remember the network of a log-in; return whether it is new, which is on record. `first`: the person never logged in before.
+
+    Networks without a log-in for the days of the settings are forgotten, those of other people too.
+    """
+    if not address:
+        return False
+    now = timezone.now()
+    network = network_of(address)
     with transaction.atomic():
-        PersonSession.objects.filter(session_key__in=session_keys).delete()
-        ended, _each = Session.objects.filter(session_key__in=session_keys).delete()
-        message = {"type": "session.ended"}
-        after_commit(doorbell.notify, {doorbell.user_group(person.pk)}, message)
-    return ended
+        oldest = now - timedelta(days=settings.SIGN_IN_DAYS)
+        KnownNetwork.objects.filter(last_seen_at__lt=oldest).delete()
+        _row, new = KnownNetwork.objects.update_or_create(
+            person=person, network=network, defaults={"last_seen_at": now}
+        )
+        if first or not new:
+            return False
+        audit.record(
+            "login.new_address",
+            SUBJECT,
+            data={"address": address},
+            actor=person,
+            via=Door.DASHBOARD,
+        )
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin
@@ -12,13 +13,13 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
 from approvals.actions.locking import lock_standing
-from approvals.actions.policy.standing_changes import standing_changed
+from approvals.actions.logins import EndReason, continue_session, end_sessions
+from approvals.actions.policy.standing_changes import standing_before, standing_changed
 from approvals.admin.base import OnRecord, OwnFilters
 from approvals.administration.changeable import is_beyond_administrators, is_protected
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions import tell_of_new_address
 from approvals.http import SignedIn, actor_of, refusals_as_pages
-from approvals.queries.policy.grants.givers import powers_of_givers
 from approvals.states import Door
 
 admin.site.unregister([User, Group])
@@ -43,9 +44,10 @@ class ChangesStanding(OnRecord):
         def change(request: SignedIn) -> HttpResponse:
             with transaction.atomic():
                 lock_standing(actor_of(request))
-                powers = powers_of_givers()
+                everyone = User.objects.values_list("pk", flat=True)
+                before = standing_before(list(everyone))
                 response: HttpResponse = view(request, *args, **kwargs)
-                standing_changed(powers)
+                standing_changed(before)
             return response
 
         return (
@@ -90,6 +92,18 @@ class PersonAdmin(ChangesStanding, OwnFilters, UserAdmin):  # type: ignore[type-
             tell_of_new_address(obj, form.initial["email"], by=by)
         if "is_active" in form.changed_data and not obj.is_active:
             revoke_keys_of(obj, by=by, via=Door.ADMIN)
+
+    def user_change_password(
+        self, request: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """End the person's other sessions, and close their pages, once their password was changed or taken."""
+        before = request.session.session_key or ""
+        response = super().user_change_password(request, *args, **kwargs)
+        if response.status_code == HTTPStatus.FOUND:
+            kept = request.session.session_key or ""
+            continue_session(before, under=kept)
+            end_sessions(int(kwargs["id"]), EndReason.PASSWORD, kept=kept)
+        return response
 
 
 def _is_superuser(request: HttpRequest) -> bool:

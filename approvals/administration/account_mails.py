@@ -52,6 +52,9 @@ class AccountMailReason(Enum):
     FACTORS_RESET = gettext_lazy(
         "%(by)s removed all second factors of your account, and ended your sessions."
     )
+    FACTORS_RESET_ON_SERVER = gettext_lazy(
+        "Someone on the server removed all second factors of your account, and ended your sessions."
+    )
     FACTORS_RESET_REQUESTED = gettext_lazy(
         "%(by)s requested to remove all second factors of your account."
     )
@@ -60,6 +63,10 @@ class AccountMailReason(Enum):
     )
     FACTOR_REMOVED = gettext_lazy(
         "A second factor was removed from your account: %(detail)s."
+    )
+    NEW_ADDRESS = gettext_lazy(
+        "Someone logged in to your account from an address that it was not used from before: %(detail)s. If it was not"
+        " you, change your password, and end the session under Settings > Sessions."
     )
     ADMIN = gettext_lazy(
         "%(by)s changed your account in the database admin: %(detail)s."

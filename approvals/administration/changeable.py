@@ -99,8 +99,13 @@ def changeable_person(person_id: int, by: Standing) -> User:
 
 
 def record_person(
-    event: str, person: User, data: Mapping[str, object], *, by: User
+    event: str,
+    person: User,
+    data: Mapping[str, object],
+    *,
+    by: User | None,
+    via: Door = Door.DASHBOARD,
 ) -> None:
     """Record a change of a person's account."""
     about = {"user": person.get_username(), "user_id": person.pk}
-    audit.record(event, SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD)
+    audit.record(event, SUBJECT, data=about | dict(data), actor=by, via=via)

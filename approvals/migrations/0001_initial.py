@@ -550,6 +550,25 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="KnownNetwork",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("network", models.CharField(max_length=49)),
+                ("last_seen_at", models.DateTimeField(db_index=True)),
+                (
+                    "person",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=["person", "network"], name="one_row_of_person_and_network")
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="ProviderSession",
             fields=[
                 (

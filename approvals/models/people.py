@@ -215,6 +215,24 @@ class PersonSession(models.Model):
         return f"{self.person}: {self.started_at}"
 
 
+class KnownNetwork(models.Model):
+    """A network from which a person logs in: an IPv4 address or the /64 network of an IPv6 address."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    network = models.CharField(max_length=49)
+    last_seen_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["person", "network"], name="one_row_of_person_and_network"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person}: {self.network}"
+
+
 class ProviderSession(models.Model):
     """The session at the OpenID provider with which one of ours began, so that the provider can end it."""
 

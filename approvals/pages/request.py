@@ -80,9 +80,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
         answer = replace(
             sent_decision(approval_request, request.POST, request.FILES),
             grant=terms,
-            signed_in_at=signed_in_at(request.session)
-            if approval_request.terms
-            else None,
+            signed_in_at=signed_in_at(request.session),
         )
         via = sent_door(request.POST)
         seen = actions.EarlyFacts(approval_request, request.standing)

@@ -37,6 +37,7 @@ EVENTS = (
     "login.succeeded",
     "login.failed",
     "login.break_glass",
+    "login.new_address",
     "password.changed",
     "password.reset",
     *("factor.added", "factor.removed"),

@@ -26,6 +26,10 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.access import rate_limits
+from approvals.administration.account_mails import (
+    AccountMailReason,
+    tell_of_own_change,
+)
 from approvals.http import problem
 from approvals.outbound.mailing import AUTOMATIC, send_later
 from hitlsite.accounts.passwords import takes_password
@@ -98,6 +102,15 @@ class Accounts(DefaultAccountAdapter):
             address,
         )
 
+    def login(self, request: HttpRequest, user: User) -> None:
+        first = user.last_login is None
+        super().login(request, user)
+        address = self.get_client_ip(request)
+        if actions.note_address(user, address, first=first):
+            name = user.get_username()
+            logger.warning("Log-in as %r from a new address, %s", name, address)
+            tell_of_own_change(user, AccountMailReason.NEW_ADDRESS, address)
+
     def post_login(
         self, request: HttpRequest, user: User, **kwargs: Any
     ) -> HttpResponse:
@@ -133,7 +146,7 @@ class Accounts(DefaultAccountAdapter):
         actions.store_password(user, reset=reset, address=address)
         logger.info("New password of %r from %s", user.get_username(), address)
         if reset:
-            actions.end_all_sessions(user)
+            actions.end_sessions(user.pk, actions.EndReason.PASSWORD)
             self._reset_failures_of(user)
 
     def _reset_failures_of(self, user: User) -> None:

@@ -310,7 +310,8 @@ def _record_changes(
         request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [
             each for each in records if each["method"] != "mfa"
         ]
-    actions.end_other_sessions(request.user, request.session.session_key or "")
+    kept = request.session.session_key or ""
+    actions.end_sessions(request.user.pk, actions.EndReason.FACTORS, kept=kept)
 
 
 def _record(

@@ -162,7 +162,9 @@ class ChangePassword(OwnPassword, views.PasswordChangeView):
         response: HttpResponseBase = super().form_valid(form)
         session_key = request.session.session_key or ""
         actions.continue_session(before, under=session_key)
-        actions.end_other_sessions(request.user, session_key)
+        actions.end_sessions(
+            request.user.pk, actions.EndReason.PASSWORD, kept=session_key
+        )
         return response
 
 

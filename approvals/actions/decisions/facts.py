@@ -101,7 +101,7 @@ def read_seen(
     return replace(
         facts,
         known=known_of(request, sent.answer, sent.via),
-        sign_in=_sign_in(request, sent) if request.terms else None,
+        sign_in=_sign_in(request, sent),
     )
 
 

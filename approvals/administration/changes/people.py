@@ -9,7 +9,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals.access.standing import Standing
-from approvals.actions.policy.standing_changes import standing_changed
+from approvals.actions.policy.standing_changes import (
+    NOTHING_TO_LOSE,
+    standing_before,
+    standing_changed,
+)
 from approvals.administration.account_mails import AccountMailReason, tell_person
 from approvals.administration.changes.noun import Noun
 from approvals.administration.people.actions.people import (
@@ -34,7 +38,6 @@ from approvals.administration.people.queries import (
     teams,
 )
 from approvals.models import PendingChange
-from approvals.queries.policy.grants.givers import powers_of_givers
 from approvals.text.names import marked_name
 from approvals.text.text import visible
 
@@ -83,7 +86,7 @@ class Roles(OfPerson):
 
     def carry_out(self, change: PendingChange, *, by: User) -> None:
         add_roles(person_of(change), change.value)
-        standing_changed({})
+        standing_changed(NOTHING_TO_LOSE)
         tell_person(
             person_of(change),
             AccountMailReason.ROLES,
@@ -98,9 +101,9 @@ class RoleTaken(OfPerson):
         return _("Remove these roles from %(name)s: %(roles)s") % words
 
     def carry_out(self, change: PendingChange, *, by: User) -> None:
-        powers = powers_of_givers([person_of(change).pk])
+        before_change = standing_before([person_of(change).pk])
         remove_roles(person_of(change), change.value)
-        standing_changed(powers)
+        standing_changed(before_change)
         tell_person(
             person_of(change),
             AccountMailReason.ROLES_REMOVED,
@@ -116,7 +119,7 @@ class Rights(OfPerson):
 
     def carry_out(self, change: PendingChange, *, by: User) -> None:
         add_rights(person_of(change), change.value)
-        standing_changed({})
+        standing_changed(NOTHING_TO_LOSE)
         tell_person(
             person_of(change),
             AccountMailReason.RIGHTS,

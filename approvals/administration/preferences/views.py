@@ -243,7 +243,8 @@ def end_session(request: SignedIn, pk: int) -> HttpResponse:
 
 @require_POST
 def end_other_sessions(request: SignedIn) -> HttpResponse:
-    ended = logins.end_other_sessions(request.user, request.session.session_key or "")
+    kept = request.session.session_key or ""
+    ended = logins.end_sessions(request.user.pk, logins.EndReason.OTHER, kept=kept)
     message = ngettext(
         "%(count)d session has ended.", "%(count)d sessions have ended.", ended
     )

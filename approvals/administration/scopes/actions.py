@@ -16,7 +16,7 @@ from approvals.access.standing import Standing
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.scope_index import LOCK
-from approvals.actions.policy.standing_changes import standing_changed
+from approvals.actions.policy.standing_changes import Before, standing_changed
 from approvals.administration.changeable import lock_people
 from approvals.db.transactions import lock_name
 from approvals.exceptions import NotAllowed, NotFound
@@ -93,7 +93,7 @@ def write_scope(
     scope.teams.set(terms.teams)
     if stored is None:
         _begin_walk(scope)
-    standing_changed(powers)
+    standing_changed(Before(powers))
     event = "scope.created" if before is None else "scope.changed"
     record = {"before": _record(before)} if before is not None else {}
     audit.record(
@@ -138,7 +138,7 @@ def erase_scope(scope_id: int, *, by: User, via: Door) -> None:
     terms = terms_of(stored)
     powers = powers_of_givers()
     stored.delete()
-    standing_changed(powers)
+    standing_changed(Before(powers))
     audit.record(
         "scope.deleted",
         SUBJECT,

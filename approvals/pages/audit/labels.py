@@ -42,6 +42,7 @@ EVENT_LABELS = {
     "login.succeeded": gettext_lazy("Logged in"),
     "login.failed": gettext_lazy("Log-in failed"),
     "login.break_glass": gettext_lazy("Break-glass account logged in"),
+    "login.new_address": gettext_lazy("Logged in from a new address"),
     "password.changed": gettext_lazy("Password changed"),
     "password.reset": gettext_lazy("Password reset with a link"),
     "factor.added": gettext_lazy("Second factor added"),
@@ -105,6 +106,7 @@ TONES = {
     "turn.refused": ("ban", "warn"),
     "login.failed": ("shield-alert", "warn"),
     "login.break_glass": ("shield-alert", "bad"),
+    "login.new_address": ("shield-alert", "warn"),
 }
 AREAS = {
     "request": ("inbox", "plain"),

@@ -67,7 +67,10 @@ NOT_RUN = {
         "refused, since a person has decided the request by then; test_ask_from_any_agent.py runs it"
     ),
     "docs/how-to/break-glass-when-sign-on-is-down.md: .venv/bin/python manage.py breakglass": (
-        "needs an account of yours; tests/hitlsite/accounts/test_only_single_sign_on.py runs it"
+        "needs an account of yours; tests/hitlsite/accounts/test_guides.py runs it"
+    ),
+    "docs/how-to/second-factors.md: .venv/bin/python manage.py resetfactors": (
+        "needs an account of yours; tests/hitlsite/accounts/test_guides.py runs it"
     ),
     "docs/how-to/back-up-and-restore.md: mv var/pausepoint.sqlite3": (
         "replaces the database of the running server; tests/proofs/site/test_backups.py restores one"

@@ -24,6 +24,7 @@ COMMANDS = [
     ["prune"],
     ["seed_demo"],
     ["audit", "check"],
+    ["resetfactors", "--user", "alice"],
 ]
 
 

@@ -30,6 +30,7 @@ EMPTY = {
     "approvals.AskAlways",
     "approvals.FollowUp",
     "approvals.Invitation",
+    "approvals.KnownNetwork",
     "approvals.LastNotice",
     "approvals.PendingChange",
     "approvals.PersonSession",

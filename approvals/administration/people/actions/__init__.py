@@ -13,6 +13,7 @@ from approvals.administration.people.actions.people import (
     allow_password_link,
     change_person,
     reset_factors,
+    reset_factors_on_server,
     set_active,
 )
 from approvals.administration.people.actions.roles import create_roles, give_roles
@@ -44,6 +45,7 @@ __all__ = [
     "record_admin_change",
     "remove_team",
     "reset_factors",
+    "reset_factors_on_server",
     "set_active",
     "tell_of_new_address",
     "withdraw_invitation",

@@ -16,9 +16,18 @@ from approvals.access.administrators import needs_second
 from approvals.access.standing import Standing
 from approvals.access.usernames import validate_new_username
 from approvals.actions.changes import record_alone, request_change
-from approvals.actions.logins import end_all_sessions
-from approvals.actions.policy.standing_changes import standing_changed
-from approvals.administration.account_mails import AccountMailReason, tell_person
+from approvals.actions.locking import lock_rights
+from approvals.actions.logins import EndReason, end_sessions
+from approvals.actions.policy.standing_changes import (
+    NOTHING_TO_LOSE,
+    standing_before,
+    standing_changed,
+)
+from approvals.administration.account_mails import (
+    AccountMailReason,
+    tell_of_own_change,
+    tell_person,
+)
 from approvals.administration.changeable import (
     changeable_person,
     is_protected,
@@ -41,12 +50,9 @@ from approvals.administration.people.queries import (
     roles_of,
     teams,
 )
-from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
-from approvals.live import doorbell
 from approvals.models import Invitation, PendingChange
 from approvals.models.people import RoleName
-from approvals.queries.policy.grants.givers import powers_of_givers
 from approvals.states import Door
 
 Kind = PendingChange.Kind
@@ -76,7 +82,7 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
             "person.created", person, {"email": email, "roles": granted}, by=by
         )
         if granted:
-            standing_changed({})
+            standing_changed(NOTHING_TO_LOSE)
         if waiting:
             request_change(
                 Kind.ROLES, sorted(waiting), person=person, by=by, via=Door.DASHBOARD
@@ -102,7 +108,7 @@ def change_person(
     with transaction.atomic():
         standing = lock_people(by)
         person = changeable_person(person_id, standing)
-        powers = powers_of_givers([person.pk])
+        before_change = standing_before([person.pk])
         before = described(person)
         held = set(roles_of(person))
         had = set(rights_of(person))
@@ -128,7 +134,7 @@ def change_person(
         require_an_administrator()
         after = described(person)
         if before != after:
-            standing_changed(powers)
+            standing_changed(before_change)
             record_person(
                 "person.changed", person, {"before": before, "after": after}, by=by
             )
@@ -249,20 +255,16 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
             )
         if person.is_active == active:
             return person
-        powers = powers_of_givers([person.pk])
+        before_change = standing_before([person.pk])
         person.is_active = active
         person.save(update_fields=["is_active"])
         require_an_administrator()
-        standing_changed(powers)
         data: dict[str, object] = {"active": active}
         if not active:
             revoke_keys_of(person, by=by, via=Door.DASHBOARD)
             Invitation.objects.filter(person=person).delete()
-            data["sessions_ended"] = end_all_sessions(person)
-            message = {"type": "session.ended"}
-            transactions.after_commit(
-                doorbell.notify, {doorbell.user_group(person.pk)}, message
-            )
+            data["sessions_ended"] = end_sessions(person.pk, EndReason.DEACTIVATED)
+        standing_changed(before_change)
         record_person("person.changed", person, data, by=by)
     return person
 
@@ -305,10 +307,28 @@ def reset_factors(person_id: int, *, by: User) -> PendingChange | None:
     return None
 
 
-def remove_factors(person: User, *, by: User) -> None:
+def remove_factors(person: User, *, by: User | None) -> None:
+    """Remove all second factors of a person, end their sessions, and tell them. `by` is None for a command on the server."""
     Authenticator.objects.filter(user=person).delete()
-    end_all_sessions(person)
-    tell_person(person, AccountMailReason.FACTORS_RESET, by=by)
+    end_sessions(person.pk, EndReason.FACTORS)
+    if by is None:
+        tell_of_own_change(person, AccountMailReason.FACTORS_RESET_ON_SERVER, "")
+    else:
+        tell_person(person, AccountMailReason.FACTORS_RESET, by=by)
+
+
+def reset_factors_on_server(username: str) -> None:
+    """Remove all second factors of a person at the command of someone on the server, on record. Raise NotFound or Conflict."""
+    with transaction.atomic():
+        lock_rights()
+        person = User.objects.filter(username=username).first()
+        if person is None:
+            raise NotFound(_("No user is named %(user)r.") % {"user": username})
+        if not Authenticator.objects.filter(user=person).exists():
+            raise Conflict(_("%(user)r has no second factor.") % {"user": username})
+        data = {"change": "factors"}
+        record_person("person.changed", person, data, by=None, via=Door.SYSTEM)
+        remove_factors(person, by=None)
 
 
 def described(person: User) -> dict[str, object]:

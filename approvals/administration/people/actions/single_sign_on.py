@@ -13,14 +13,17 @@ from approvals.access.administrators import break_glass_account
 from approvals.access.permissions import administrators
 from approvals.access.rights import ADMINISTER
 from approvals.actions.logins import SUBJECT
-from approvals.actions.policy.standing_changes import standing_changed
+from approvals.actions.policy.standing_changes import (
+    NOTHING_TO_LOSE,
+    standing_before,
+    standing_changed,
+)
 from approvals.administration.account_mails import AccountMailReason, tell_old_address
 from approvals.administration.changeable import is_beyond_administrators
 from approvals.administration.people.actions.people import described, write_email
 from approvals.administration.people.actions.roles import give_roles
 from approvals.models import GroupMapping, Invitation
 from approvals.models.policy.absence import current_absences
-from approvals.queries.policy.grants.givers import powers_of_givers
 from approvals.record import audit
 from approvals.states import Door
 
@@ -55,7 +58,7 @@ def add_from_provider(
         give_roles(person, roles)
         data = {"email": email, "roles": list(roles), "provider": provider}
         _record("person.created", person, data)
-        standing_changed({})
+        standing_changed(NOTHING_TO_LOSE)
     return person
 
 
@@ -96,7 +99,7 @@ def follow_groups(person: User, values: Collection[str], *, provider: str) -> No
     if not added and not removed:
         return
     before = described(person)
-    powers = powers_of_givers([person.pk])
+    before_change = standing_before([person.pk])
     person.groups.remove(*removed)
     person.groups.add(*added)
     app, _dot, codename = ADMINISTER.partition(".")
@@ -110,7 +113,7 @@ def follow_groups(person: User, values: Collection[str], *, provider: str) -> No
         person.groups.add(*administering)
     after = described(person)
     if before != after:
-        standing_changed(powers)
+        standing_changed(before_change)
         groups = sorted({each.value for each in matching})
         data = {"before": before, "after": after, "provider": provider}
         _record("person.changed", person, {**data, "groups": groups})

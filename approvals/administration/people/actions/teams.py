@@ -13,14 +13,16 @@ from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing, standing_of
 from approvals.actions.changes import Kind, record_alone
 from approvals.actions.logins import SUBJECT
-from approvals.actions.policy.standing_changes import standing_changed
+from approvals.actions.policy.standing_changes import (
+    standing_before,
+    standing_changed,
+)
 from approvals.administration.changeable import lock_people
 from approvals.administration.people.actions.roles import require_an_administrator
 from approvals.administration.people.queries import find_team, teams
 from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import ApproverScope
 from approvals.policy.loosening import teams_loosen
-from approvals.queries.policy.grants.givers import powers_of_givers
 from approvals.queries.policy.rules.policy_versions import (
     policy_reads_teams,
     teams_in_force,
@@ -70,10 +72,10 @@ def join_and_leave(
     standing = standing_of(by)
     for team in teams().filter(pk__in={*joined, *value["leave"]}):
         require_team_without_rights(team, standing)
-    powers = powers_of_givers([person.pk])
+    before_change = standing_before([person.pk])
     _move(person, joined, set(value["leave"]))
     require_an_administrator()
-    standing_changed(powers)
+    standing_changed(before_change)
 
 
 def require_no_own_teams(
@@ -147,9 +149,9 @@ def remove_team(team_id: int, *, by: User) -> None:
         require_team_without_rights(team, standing)
         _require_unread_teams(standing)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])
-        powers = powers_of_givers(team.user_set.values_list("pk", flat=True))
+        before_change = standing_before(team.user_set.values_list("pk", flat=True))
         team.delete()
-        standing_changed(powers)
+        standing_changed(before_change)
         require_an_administrator()
         _record_team(team.name, {"change": "removed", "people": people}, by)
 

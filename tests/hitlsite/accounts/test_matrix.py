@@ -1,0 +1,356 @@
+"""Who gets in and who decides: address, role, second factor, freshness and kind of credential, with results written by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from approvals.administration.people.actions import create_roles, give_roles
+from approvals.db.pool import run
+from approvals.models import ApprovalRequest, Decision
+from approvals.pages import consumers
+from approvals.policy.terms import Terms
+from approvals.states import Priority
+from hitlsite.accounts.factor_forms import FactorAdapter
+from tests.hitlsite.accounts.test_factors import code_of, forget
+from tests.support.desk.pressing import at, seen
+from tests.support.desk.requests import make_request
+from tests.support.desk.votes import make_voted
+from tests.support.lines import SOON, dial
+from tests.support.machine import API, Machine
+from tests.support.markup import parse
+from tests.support.openid_provider import Provider, use
+from tests.support.openid_provider import log_in as log_in_at_provider
+from tests.support.people import PASSWORD, alice
+
+#: The last is an approver who was deactivated after the log-in.
+ROLES = ("requester", "approver", "auditor", "administrator", "superuser", "deactivated")
+#: No role needs a factor, and there is none; every role needs one, and it is missing; the same, and it was used at the log-in.
+FACTORS = ("none", "missing", "present")
+#: Just now; an hour ago; the password or single sign-on just now, but the factor an hour ago.
+LOG_INS = ("fresh", "stale", "half")
+SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+
+#: An act, the factors and the log-ins of a line, and what becomes of it for each of ROLES:
+#: ok (it is shown, decided or stored), no (403), absent (404), log-in (to the page of it, or 401), factor (to the page that sets
+#: one up, or 403 second_factor_missing), again (a fresh log-in is needed) or page (to be decided on the page of the request).
+WITH_A_SESSION = """
+open the Inbox            none present | fresh stale half | ok      ok     ok      ok      ok      log-in
+open the Inbox            missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+read the audit log        none present | fresh stale half | absent  absent ok      ok      ok      log-in
+read the audit log        missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+set up an app             none present | fresh            | ok      ok     ok      ok      ok      log-in
+set up an app             missing      | fresh            | ok      ok     ok      ok      ok      log-in
+set up an app             none present | stale half       | again   again  again   again   again   log-in
+set up an app             missing      | stale            | again   again  again   again   again   log-in
+approve                   none present | fresh stale half | absent  ok     no      no      ok      log-in
+approve                   missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+approve if critical       none present | fresh            | absent  ok     no      no      ok      log-in
+approve if critical       none present | stale half       | absent  again  no      no      again   log-in
+approve if critical       missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+approve by terms          none present | fresh            | absent  ok     no      no      ok      log-in
+approve by terms          none present | stale half       | absent  again  no      no      again   log-in
+approve by terms          missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+approve many              none present | fresh            | no      ok     no      no      ok      log-in
+approve many              none present | stale half       | no      again  no      no      again   log-in
+approve many              missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+list by REST              none present | fresh stale half | ok      ok     ok      ok      ok      log-in
+list by REST              missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+approve by REST           none present | fresh stale half | absent  ok     no      no      ok      log-in
+approve by REST           missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+approve critical by REST  none present | fresh stale half | absent  page   no      no      page    log-in
+approve critical by REST  missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+approve by terms by REST  none present | fresh stale half | absent  page   no      no      page    log-in
+approve by terms by REST  missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+see people                none present | fresh            | absent  absent absent  ok      ok      log-in
+see people                none present | stale half       | absent  absent absent  again   again   log-in
+see people                missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+add a team                none present | fresh            | absent  absent absent  ok      ok      log-in
+add a team                none present | stale half       | absent  absent absent  again   again   log-in
+add a team                missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+see the admin             none present | fresh            | no      no     no      no      ok      log-in
+see the admin             none present | stale half       | no      no     no      no      again   log-in
+see the admin             missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+add a group in the admin  none present | fresh            | no      no     no      no      ok      log-in
+add a group in the admin  none present | stale half       | no      no     no      no      again   log-in
+add a group in the admin  missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+"""
+#: The same with an API key, which has no log-in. On the pages, a key is no credential.
+WITH_A_KEY = """
+open the Inbox            none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+read the audit log        none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+set up an app             none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve                   none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve if critical       none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve by terms          none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve many              none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+list by REST              none present         | any | ok      ok     ok      ok      ok      log-in
+list by REST              missing              | any | factor  factor factor  factor  factor  log-in
+approve by REST           none present         | any | absent  ok     no      no      ok      log-in
+approve by REST           missing              | any | factor  factor factor  factor  factor  log-in
+approve critical by REST  none present         | any | absent  page   no      no      page    log-in
+approve critical by REST  missing              | any | factor  factor factor  factor  factor  log-in
+approve by terms by REST  none present         | any | absent  page   no      no      page    log-in
+approve by terms by REST  missing              | any | factor  factor factor  factor  factor  log-in
+see people                none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+add a team                none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+see the admin             none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+add a group in the admin  none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+"""
+#: What a WebSocket of the live pages gets: closed as logged out, open without other people's requests, with them, or with the
+#: buttons that decide. A factor that is missing closes it; how old the log-in is does not matter for reading.
+WITH_A_WEBSOCKET = {
+    "none": ("nothing", "decides", "sees", "sees", "decides", "closed"),
+    "missing": ("closed", "closed", "closed", "closed", "closed", "closed"),
+    "present": ("nothing", "decides", "sees", "sees", "decides", "closed"),
+}
+
+Cell = tuple[str, str, str, str]
+
+
+def cells(table: str) -> Iterator[tuple[Cell, str]]:
+    """Yield each cell of a table: act, factor, log-in and role, and its result."""
+    for line in table.strip().splitlines():
+        begin, log_ins, results = line.split("|")
+        for factor, log_in in product(begin[26:].split(), log_ins.split()):
+            if (factor, log_in) != ("none", "half"):
+                for role, result in zip(ROLES, results.split(), strict=True):
+                    yield (begin[:26].strip(), factor, log_in, role), result
+
+
+def differences(results: dict[Cell, str], table: str, factor: str) -> list[str]:
+    """Each cell of a factor in which the table says something else. The table has every cell once."""
+    written = [(cell, result) for cell, result in cells(table) if cell[1] == factor]
+    assert sorted(cell for cell, _result in written) == sorted(results)
+    return [f"{cell}: {results[cell]}, not {result}" for cell, result in written if results[cell] != result]
+
+
+# --- acts
+
+
+@pytest.fixture
+def acts(settings) -> dict[str, Callable[..., Any]]:
+    """Every act with a client; those that write something say what."""
+    settings.HITL_FRESH_SIGN_IN_FOR = ["critical", "administration"]
+    owner = alice()
+    plain = make_request(owner, tool_name="wipe")
+    critical = make_request(owner, tool_name="wipe", priority=Priority.CRITICAL)
+    fresh = make_voted(owner, Terms(fresh_sign_in=True), tool_name="wipe")
+    group = {"name": "Finance", "_save": "Save"}
+
+    def decide(request: ApprovalRequest) -> Callable[..., Any]:
+        sent = seen(request) | {"verdict": "approve", "typed_name": "wipe"}
+        return lambda client, **head: client.post(at(request), sent, headers=head)
+
+    def decide_by_rest(request: ApprovalRequest) -> Callable[..., Any]:
+        address, body = f"{API}/requests/{request.pk}/decision", json.dumps({"verdict": "approve"})
+        return lambda client, **head: client.post(address, body, "application/json", headers=head)
+
+    def get(address: str) -> Callable[..., Any]:
+        return lambda client, **head: client.get(address, headers=head)
+
+    def post(address: str, data: dict[str, str]) -> Callable[..., Any]:
+        return lambda client, **head: client.post(address, data, headers=head)
+
+    many = {"pick": f"{fresh.pk}:{fresh.input_digest}", "verdict": "approve", "confirmed": "yes"}
+    return {
+        "open the Inbox": get("/"),
+        "read the audit log": get("/audit/"),
+        "set up an app": get("/settings/sign-in/app/"),
+        "approve": decide(plain),
+        "approve if critical": decide(critical),
+        "approve by terms": decide(fresh),
+        "approve many": post("/requests/bulk/", many),
+        "list by REST": get(f"{API}/requests"),
+        "approve by REST": decide_by_rest(plain),
+        "approve critical by REST": decide_by_rest(critical),
+        "approve by terms by REST": decide_by_rest(fresh),
+        "see people": get("/settings/people/"),
+        "add a team": post("/settings/teams/", {"name": "Finance"}),
+        "see the admin": get("/admin/auth/group/"),
+        "add a group in the admin": post("/admin/auth/group/add/", group),
+    }
+
+
+WRITES = ("approve", "add")
+#: The words of a refusal, as opposed to those of a request that needs a fresh log-in.
+AGAIN = re.compile(r"Log in again to decide it|This needs a fresh log-in\. Nothing was changed")
+CODES = {"second_factor_missing": "factor", "sign_in_again": "page", "decide_on_page": "page", "not_allowed": "no"}
+
+
+def result_of(act: Callable[..., Any], client: Client, *, writes: bool, **head: str) -> str:
+    """Do it, say what became of it, and undo it."""
+    with transaction.atomic():
+        response = act(client, **head)
+        if response.headers.get("Location", "").startswith("/admin/login/"):
+            response = client.get(response.headers["Location"])
+        written = Decision.objects.exists() or Group.objects.filter(name="Finance").exists()
+        transaction.set_rollback(True)
+    result = _result(response, written=written, writes=writes)
+    assert written == (writes and result == "ok"), response.text
+    return result
+
+
+def _result(response: Any, *, written: bool, writes: bool) -> str:
+    if response.status_code == 404:
+        return "absent"
+    page = response.headers.get("Location", "").partition("?")[0]
+    if response.status_code == 401 or page == "/login/":
+        return "log-in"
+    if page == "/settings/sign-in/":
+        return "factor"
+    if response.status_code == 403 and "json" in response.headers["Content-Type"]:
+        code: str = response.json()["code"]
+        return CODES.get(code, code)
+    if page == "/login/again/" or AGAIN.search(response.text):
+        return "again"
+    if response.status_code == 403 or (writes and not written):
+        return "no"
+    return "ok" if response.status_code in {200, 302} else str(response.status_code)
+
+
+# --- people and their credentials
+
+
+@pytest.fixture
+def provider(settings) -> Iterator[Provider]:
+    with Provider() as provider:
+        use(settings, provider.issuer)
+        yield provider
+
+
+def person(role: str, factor: str) -> User:
+    create_roles()
+    made = User.objects.create_user(role, password=PASSWORD)
+    give_roles(made, {"superuser": [], "deactivated": ["approver"]}.get(role, [role]))
+    made.is_superuser = made.is_staff = role == "superuser"
+    made.save()
+    if factor == "present":
+        Authenticator.objects.create(user=made, type="totp", data={"secret": FactorAdapter().encrypt(SECRET)})
+    return made
+
+
+def by_password(who: User, provider: Provider) -> Client:
+    client = Client(raise_request_exception=False)
+    client.post("/login/", {"username": who.username, "password": PASSWORD})
+    return client
+
+
+def by_single_sign_on(who: User, provider: Provider) -> Client:
+    """Log in someone without a password here."""
+    who.set_unusable_password()
+    who.save()
+    provider.person = {"sub": f"subject of {who.username}"}
+    SocialAccount.objects.create(user=who, provider=provider.issuer, uid=provider.person["sub"])
+    client = Client(raise_request_exception=False)
+    log_in_at_provider(client)
+    return client
+
+
+def finish(client: Client, who: User, factor: str) -> None:
+    if factor == "present":
+        forget()
+        assert client.post("/login/factor/", {"code": code_of(SECRET)}).status_code == 302
+    assert client.session["_auth_user_id"] == str(who.pk)
+    User.objects.filter(pk=who.pk, username="deactivated").update(is_active=False)
+
+
+def age(client: Client, who: User, log_in: str) -> None:
+    """Make the log-in, or only its factor, an hour older."""
+    session = client.session
+    for record in session["account_authentication_methods"]:
+        if log_in == "stale" or (log_in == "half" and record["method"] == "mfa"):
+            record["at"] -= 3600
+    session.save()
+    if log_in == "stale":
+        User.objects.filter(pk=who.pk).update(last_login=timezone.now() - timedelta(hours=1))
+
+
+def need(settings: Any, factor: str) -> None:
+    roles = ["requester", "approver", "auditor", "administrator"]
+    settings.SECOND_FACTOR_ROLES = [] if factor == "none" else roles
+
+
+CREDENTIALS = pytest.mark.parametrize("credential", [by_password, by_single_sign_on], ids=lambda each: each.__name__)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("factor", FACTORS)
+@CREDENTIALS
+def test_a_session_gets_what_the_table_says_and_nothing_else(acts, provider, settings, credential, factor):
+    need(settings, factor)
+    clients = {}
+    for role in ROLES:
+        who = person(role, factor)
+        clients[role] = credential(who, provider), who
+        finish(*clients[role], factor)
+    results = {}
+    for log_in in LOG_INS if factor == "present" else LOG_INS[:2]:
+        for role, (client, who) in clients.items():
+            with transaction.atomic():
+                age(client, who, log_in)
+                for name, act in acts.items():
+                    token = client.cookies["csrftoken"].value
+                    result = result_of(act, client, writes=name.startswith(WRITES), **{"X-CSRFToken": token})
+                    results[name, factor, log_in, role] = result
+                transaction.set_rollback(True)
+    assert "\n".join(differences(results, WITH_A_SESSION, factor)) == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("factor", FACTORS)
+def test_a_key_gets_what_the_table_says_and_nothing_else(acts, settings, factor):
+    need(settings, factor)
+    results = {}
+    for role in ROLES:
+        who = person(role, factor)
+        machine = Machine(who)
+        User.objects.filter(pk=who.pk, username="deactivated").update(is_active=False)
+        for name, act in acts.items():
+            result = result_of(act, machine.client, writes=name.startswith(WRITES), **machine.headers)
+            results[name, factor, "any", role] = result
+    assert "\n".join(differences(results, WITH_A_KEY, factor)) == ""
+
+
+def live_page(html: str) -> str:
+    """What a live page pushes of the other person's request."""
+    if "Approve" in [button.words for button in parse(html).find("button")]:
+        return "decides"
+    return "sees" if 'id="request-' in html else "nothing"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("factor", FACTORS)
+@CREDENTIALS
+async def test_a_websocket_gets_what_the_table_says_and_nothing_else(provider, settings, credential, factor):
+    need(settings, factor)
+    await run(lambda: make_request(alice()))
+
+    def cookie_of(role: str) -> str:
+        who = person(role, factor)
+        client = credential(who, provider)
+        finish(client, who, factor)
+        return f"sessionid={client.session.session_key}"
+
+    results = []
+    for role in ROLES:
+        page = dial("/ws/desk/?since=0", cookie=await run(cookie_of, role))
+        assert (await page.connect(SOON))[0]
+        first = await page.receive_output(SOON)
+        closed = first["type"] == "websocket.close"
+        assert not closed or first["code"] == consumers.LOGGED_OUT
+        results.append("closed" if closed else live_page(first["text"]))
+        await page.disconnect(timeout=SOON)
+    assert tuple(results) == WITH_A_WEBSOCKET[factor]
