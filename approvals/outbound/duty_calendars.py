@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from approvals.outbound import http_post
-from approvals.policy.calendars import DutyCalendar, LeftOut, Shift
+from approvals.policy.duty.calendars import DutyCalendar, LeftOut, Shift
 
 MAX_BYTES = 2_000_000
 #: Time limits, in seconds, of the fetch, and of the parser on a loaded machine.
@@ -45,7 +45,7 @@ def read_calendar(
     wanted = json.dumps(
         {"begin": begin.isoformat(), "end": end.isoformat(), "zone": zone}
     )
-    command = [sys.executable, "-m", "approvals.policy.calendars"]
+    command = [sys.executable, "-m", "approvals.policy.duty.calendars"]
     try:
         done = subprocess.run(  # noqa: S603 - a constant, without a shell
             command, input=wanted.encode() + b"\n" + body, capture_output=True, timeout=READ_SECONDS,

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from approvals.policy.calendars import LeftOut, Shift, duty_calendar_in
+from approvals.policy.duty.calendars import LeftOut, Shift, duty_calendar_in
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -125,6 +125,19 @@ def test_exceptions_move_change_and_cancel_occurrences():
         ("03-05 08:00", "03-05 16:00", "bob"),
         ("03-10 08:00", "03-10 16:00", "bob"),
     ]
+
+
+def test_a_rule_may_name_days_of_the_week_and_days_of_the_month_at_once():
+    """dateutil alone finds no day for it."""
+    text = calendar("""
+        DTSTART:20270306T090000Z
+        DTEND:20270306T170000Z
+        RRULE:FREQ=MONTHLY;BYDAY=SA,SU,1MO;UNTIL=20270410T000000Z
+        SUMMARY:bob
+    """)
+    days = [begin[:5] for begin, _end, _summary in shifts(text, "2027-03-01", "2027-05-01")]
+    march = ["03-06", "03-07", "03-13", "03-14", "03-20", "03-21", "03-27", "03-28"]
+    assert days == [*march, "04-03", "04-04", "04-05"]
 
 
 def test_whole_days_and_times_without_a_zone_are_in_that_of_the_team():

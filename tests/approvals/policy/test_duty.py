@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from approvals.policy.calendars import Shift
-from approvals.policy.duty import duty_of, is_stale, on_duty
+from approvals.policy.duty.calendars import Shift
+from approvals.policy.duty.on_call import duty_of, is_stale, on_duty
 
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

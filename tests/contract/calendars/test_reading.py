@@ -11,7 +11,7 @@ from django.utils import timezone
 from approvals.actions.policy.duty.on_call import read_due_calendars
 from approvals.models import TeamSettings
 from approvals.outbound.duty_calendars import Unreadable, read_calendar
-from approvals.policy.calendars import duty_calendar_in
+from approvals.policy.duty.calendars import duty_calendar_in
 from approvals.queries.policy.duty.on_call import duty_state, on_duty_in
 from tests.approvals.policy.test_calendars import BERLIN, at, calendar
 from tests.support.desk.pressing import browser

@@ -22,7 +22,7 @@ from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
 from approvals.models import TeamSettings
 from approvals.models.actors import Actor
 from approvals.outbound.duty_calendars import Unreadable, duty_calendar_at
-from approvals.policy.duty import AHEAD, BEHIND, Duty, duty_of
+from approvals.policy.duty.on_call import AHEAD, BEHIND, Duty, duty_of
 from approvals.queries.policy.duty.teams import zone_of_team
 from approvals.record import audit
 from approvals.states import Door

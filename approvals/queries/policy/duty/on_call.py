@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from approvals.db.many import any_of
 from approvals.models import TeamSettings
-from approvals.policy.duty import is_stale, on_duty
+from approvals.policy.duty.on_call import is_stale, on_duty
 
 
 def on_duty_in(teams: Collection[int]) -> dict[int, frozenset[int]]:

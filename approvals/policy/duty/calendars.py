@@ -1,7 +1,7 @@
 """Read an on-call schedule from an iCalendar file (RFC 5545); pure, and run in its own process.
 
 Calendars are untrusted: some recurrence rules take minutes to turn out empty. So `outbound.duty_calendars` runs this module
-with a CPU limit: text in, JSON out. It imports nothing of this project.
+with a CPU limit: text in, JSON out. Of this project, it imports `recurrences` alone.
 """
 
 from __future__ import annotations
@@ -11,12 +11,19 @@ import resource
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from dateutil.rrule import rruleset, rrulestr
+from dateutil.rrule import rruleset
+
+from approvals.policy.duty.recurrences import (
+    aware,
+    lengths_of,
+    listed,
+    recurrences_of,
+)
 
 #: CPU seconds allowed for a calendar.
 CPU_SECONDS = 5
@@ -156,7 +163,7 @@ def _read(component: Any, zone: tzinfo) -> _Event | LeftOut:
 
 
 def _event_in(component: Any, zone: tzinfo) -> _Event:
-    start = _aware(component["DTSTART"].dt, zone)
+    start = aware(component["DTSTART"].dt, zone)
     local = start.tzinfo or UTC
     replaces = component.get("RECURRENCE-ID")
     recurs = replaces is None and ("RRULE" in component or "RDATE" in component)
@@ -165,9 +172,9 @@ def _event_in(component: Any, zone: tzinfo) -> _Event:
         uid=str(component.get("UID", "")),
         start=start,
         length=_length(component, start, zone),
-        periods=_periods(component, local, zone),
+        periods=lengths_of(component, local, zone),
         replaces=None if replaces is None else _moment(replaces.dt, zone),
-        recurrences=_recurrences(component, start.replace(tzinfo=None), local, zone)
+        recurrences=recurrences_of(component, start.replace(tzinfo=None), local, zone)
         if recurs
         else None,
     )
@@ -282,56 +289,9 @@ def _occurrences(
         )
 
 
-def _recurrences(event: Any, first: datetime, local: tzinfo, zone: tzinfo) -> rruleset:
-    recurrences = rruleset()
-    recurrences.rdate(first)
-    for rule in _listed(event.get("RRULE")):
-        recurrences.rrule(rrulestr(_with_local_end(rule, local), dtstart=first))
-    for name, add in (("RDATE", recurrences.rdate), ("EXDATE", recurrences.exdate)):
-        for dates in _listed(event.get(name)):
-            for each in dates.dts:
-                value = each.dt[0] if isinstance(each.dt, tuple) else each.dt
-                if isinstance(value, datetime):
-                    add(_aware(value, zone).astimezone(local).replace(tzinfo=None))
-                else:
-                    add(datetime.combine(value, first.time()))
-    return recurrences
-
-
-def _periods(event: Any, local: tzinfo, zone: tzinfo) -> dict[datetime, timedelta]:
-    """Return the lengths of occurrences that have one of their own, by their wall-clock start."""
-    periods: dict[datetime, timedelta] = {}
-    for dates in _listed(event.get("RDATE")):
-        for each in dates.dts:
-            if not isinstance(each.dt, tuple):
-                continue
-            begin, until = each.dt
-            wall = _aware(begin, zone).astimezone(local).replace(tzinfo=None)
-            if not isinstance(until, timedelta):
-                until = (
-                    _aware(until, zone).astimezone(local).replace(tzinfo=None) - wall
-                )
-            periods[wall] = until
-    return periods
-
-
-def _with_local_end(rule: Any, local: tzinfo) -> str:
-    """Return a recurrence rule with its end in wall-clock time, like the occurrences that it generates."""
-    copy = type(rule)(rule)
-    if "UNTIL" in copy:
-        until = _listed(copy["UNTIL"])[0]
-        if not isinstance(until, datetime):
-            until = datetime.combine(until, time.max)
-        copy["UNTIL"] = [
-            until.astimezone(local).replace(tzinfo=None) if until.tzinfo else until
-        ]
-    text: bytes = copy.to_ical()
-    return text.decode()
-
-
 def _length(event: Any, start: datetime, zone: tzinfo) -> timedelta:
     if "DTEND" in event:
-        end = _aware(event["DTEND"].dt, zone).astimezone(start.tzinfo)
+        end = aware(event["DTEND"].dt, zone).astimezone(start.tzinfo)
         return end.replace(tzinfo=None) - start.replace(tzinfo=None)
     if "DURATION" in event:
         length: timedelta = event["DURATION"].dt
@@ -339,14 +299,8 @@ def _length(event: Any, start: datetime, zone: tzinfo) -> timedelta:
     return timedelta() if isinstance(event["DTSTART"].dt, datetime) else DAY
 
 
-def _aware(value: date | datetime, zone: tzinfo) -> datetime:
-    if not isinstance(value, datetime):
-        return datetime.combine(value, time(), zone)
-    return value if value.tzinfo else value.replace(tzinfo=zone)
-
-
 def _moment(value: date | datetime, zone: tzinfo) -> datetime:
-    return _aware(value, zone).astimezone(UTC)
+    return aware(value, zone).astimezone(UTC)
 
 
 def _is_cancelled(event: Any) -> bool:
@@ -357,7 +311,7 @@ def _attendees(event: Any) -> tuple[str, ...]:
     """Return the mail addresses of the attendees who have not declined."""
     attendees = [
         each
-        for each in _listed(event.get("ATTENDEE"))
+        for each in listed(event.get("ATTENDEE"))
         if each.params.get("PARTSTAT", "").upper() != "DECLINED"
     ]
     return tuple(sorted(set(filter(None, map(_address, attendees)))))
@@ -373,12 +327,6 @@ def _address(attendee: Any) -> str:
     if text.startswith("mailto:"):
         text = unquote(text.removeprefix("mailto:").partition("?")[0])
     return text if "@" in text and ":" not in text else ""
-
-
-def _listed(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
 
 
 def main() -> int:

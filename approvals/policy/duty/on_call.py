@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from approvals.db.canonical_json import utc
-from approvals.policy.calendars import Shift
+from approvals.policy.duty.calendars import Shift
 
 #: After this time without a successful read, a calendar is ignored.
 STALE = timedelta(hours=24)

@@ -1,0 +1,1 @@
+"""Who is on call in a team: calendars, and the stored shifts."""
