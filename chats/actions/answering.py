@@ -31,6 +31,7 @@ from chats.actions.resuming import WAITING
 from chats.actions.storable import check_storable
 from chats.exceptions import Forged, NothingNew, UnknownMessage
 from chats.models import Message, Turn
+from chats.queries import projection
 from chats.queries.progress import Paused, Progress
 from chats.queries.values import CallView
 from chats.states import CLOSED, CallState, TurnState
@@ -42,8 +43,9 @@ Kind = TypeVar("Kind")
 class AnsweredTurn:
     """The turn whose calls were answered, and the last `seq` of its stream before that.
 
-    No event after `after` reports the submitted calls that had ended before (`ended`) or that people have closed now (`closed`,
-    their toolCallIds). `voted` has the progress of votes on calls that still wait for others, by toolCallId.
+    No event after `after` reports the submitted calls that had ended before and differ in the client's copy (`ended`), or that people
+    have closed now (`closed`, their toolCallIds). `voted` has the progress of votes on calls that still wait for others, by
+    toolCallId.
     """
 
     turn: Turn
@@ -74,7 +76,8 @@ def take_answers(
     with transaction.atomic():
         turn = _lock_turn(by, public_id, message_id)
         paused = queries.paused_at(turn)
-        calls = _answered_calls(parts, paused.progress)
+        shown = projection.shown_calls(paused.progress.steps)
+        calls = _answered_calls(parts, paused.progress, shown)
         # Only these can be open.
         last = {call.tool_call_id: call for call in paused.progress.calls}
         new = [part for part in parts if part["toolCallId"] in last]
@@ -96,7 +99,11 @@ def take_answers(
     elif not owner:
         # The signal after a decision may have been lost.
         wake_turn(turn.pk)
-    ended = {call_id: call for call_id, call in calls.items() if call.state in CLOSED}
+    differing = [part for part in parts if part != shown.get(part["toolCallId"])]
+    submitted = {part["toolCallId"]: calls[part["toolCallId"]] for part in differing}
+    ended = {
+        call_id: call for call_id, call in submitted.items() if call.state in CLOSED
+    }
     waited = [
         call_id for call_id, call in calls.items() if call.state == CallState.WAITING
     ]
@@ -122,9 +129,14 @@ def _of_kind(kind: type[Kind], outcomes: Mapping[str, object]) -> dict[str, Kind
 
 
 def _answered_calls(
-    parts: Sequence[Mapping[str, Any]], progress: Progress
+    parts: Sequence[Mapping[str, Any]],
+    progress: Progress,
+    shown: Mapping[str, JsonMapping],
 ) -> dict[str, CallView]:
-    """Return the calls that these parts are about. Raise Forged or Invalid, before anything is stored."""
+    """Return the calls that these parts are about. Raise Forged or Invalid, before anything is stored.
+
+    `shown` are the parts that the client got, by toolCallId.
+    """
     known = {call.tool_call_id: call for step in progress.steps for call in step.calls}
     last = {call.tool_call_id for call in progress.calls}
     ids = [part["toolCallId"] for part in parts]
@@ -132,10 +144,13 @@ def _answered_calls(
         message = _("This message has no such tool call.")
         raise Forged(message, clean_text(unknown[0])[:200])
     for part in parts:
-        if part["toolCallId"] in last:
+        call_id = part["toolCallId"]
+        if call_id in last:
             # Nothing of the others is stored.
             check_storable(part)
-        check_part(part, known[part["toolCallId"]])
+        elif part == shown.get(call_id):
+            continue
+        check_part(part, known[call_id])
     return {call_id: known[call_id] for call_id in ids}
 
 

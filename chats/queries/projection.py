@@ -51,6 +51,15 @@ def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[JsonD
     return [*parts, *(closing_parts(steps, parts, closing) if closing else [])]
 
 
+def shown_calls(steps: Sequence[StepView]) -> dict[str, JsonDict]:
+    """Return the tool parts of the message by toolCallId."""
+    return {
+        part["toolCallId"]: part
+        for part in message_parts(steps)
+        if "toolCallId" in part
+    }
+
+
 def canonical_parts(steps: Sequence[StepView]) -> list[bytes]:
     """Return the canonical form of each part of the message before its closing text. Raise NotCanonical."""
     return [
