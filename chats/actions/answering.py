@@ -43,9 +43,9 @@ Kind = TypeVar("Kind")
 class AnsweredTurn:
     """The turn whose calls were answered, and the last `seq` of its stream before that.
 
-    No event after `after` reports the submitted calls that had ended before and differ in the client's copy (`ended`), or that people
-    have closed now (`closed`, their toolCallIds). `voted` has the progress of votes on calls that still wait for others, by
-    toolCallId.
+    No event after `after` reports the calls that had ended before (`ended`, those of the last step and those that differ in the
+    client's copy) or that people have closed now (`closed`, their toolCallIds). `voted` has the progress of votes on calls that
+    still wait for others, by toolCallId.
     """
 
     turn: Turn
@@ -76,11 +76,17 @@ def take_answers(
     with transaction.atomic():
         turn = _lock_turn(by, public_id, message_id)
         paused = queries.paused_at(turn)
-        shown = projection.shown_calls(paused.progress.steps)
-        calls = _answered_calls(parts, paused.progress, shown)
         # Only these can be open.
         last = {call.tool_call_id: call for call in paused.progress.calls}
-        new = [part for part in parts if part["toolCallId"] in last]
+        shown = projection.shown_calls(paused.progress.steps)
+        # A long turn has hundreds of parts that the client repeats as it got them.
+        own = [
+            part
+            for part in parts
+            if part["toolCallId"] in last or part != shown.get(part["toolCallId"])
+        ]
+        calls = _answered_calls(own, paused.progress)
+        new = [part for part in own if part["toolCallId"] in last]
         answers = _new_answers(queries.chain_of(turn, paused.progress.calls), new)
         outcomes = {
             call_id: _decide(last[call_id], answer, by, via)
@@ -93,17 +99,15 @@ def take_answers(
     refused = list(_of_kind(Refusal, outcomes).values())
     if len(refused) == len(outcomes):
         # Raised after the commit: a request that `decide` found overdue has to stay expired.
-        raise _reason_nothing_is_new(turn, parts, calls, refused)
+        raise _reason_nothing_is_new(
+            turn, parts, _calls_of(parts, paused.progress), refused
+        )
     if begun is not None:
         hand_over(begun)
     elif not owner:
         # The signal after a decision may have been lost.
         wake_turn(turn.pk)
-    differing = [part for part in parts if part != shown.get(part["toolCallId"])]
-    submitted = {part["toolCallId"]: calls[part["toolCallId"]] for part in differing}
-    ended = {
-        call_id: call for call_id, call in submitted.items() if call.state in CLOSED
-    }
+    ended = {call_id: call for call_id, call in calls.items() if call.state in CLOSED}
     waited = [
         call_id for call_id, call in calls.items() if call.state == CallState.WAITING
     ]
@@ -129,29 +133,34 @@ def _of_kind(kind: type[Kind], outcomes: Mapping[str, object]) -> dict[str, Kind
 
 
 def _answered_calls(
-    parts: Sequence[Mapping[str, Any]],
-    progress: Progress,
-    shown: Mapping[str, JsonMapping],
+    parts: Sequence[Mapping[str, Any]], progress: Progress
 ) -> dict[str, CallView]:
-    """Return the calls that these parts are about. Raise Forged or Invalid, before anything is stored.
-
-    `shown` are the parts that the client got, by toolCallId.
-    """
-    known = {call.tool_call_id: call for step in progress.steps for call in step.calls}
+    """Return the calls that these parts are about. Raise Forged or Invalid, before anything is stored."""
+    calls = _calls_of(parts, progress)
     last = {call.tool_call_id for call in progress.calls}
-    ids = [part["toolCallId"] for part in parts]
-    if unknown := [call_id for call_id in ids if call_id not in known]:
-        message = _("This message has no such tool call.")
-        raise Forged(message, clean_text(unknown[0])[:200])
     for part in parts:
-        call_id = part["toolCallId"]
-        if call_id in last:
+        if part["toolCallId"] not in calls:
+            message = _("This message has no such tool call.")
+            raise Forged(message, clean_text(part["toolCallId"])[:200])
+    for part in parts:
+        if part["toolCallId"] in last:
             # Nothing of the others is stored.
             check_storable(part)
-        elif part == shown.get(call_id):
-            continue
-        check_part(part, known[call_id])
-    return {call_id: known[call_id] for call_id in ids}
+        check_part(part, calls[part["toolCallId"]])
+    return calls
+
+
+def _calls_of(
+    parts: Sequence[Mapping[str, Any]], progress: Progress
+) -> dict[str, CallView]:
+    """Return the calls with the ids of these parts."""
+    ids = {part["toolCallId"] for part in parts}
+    return {
+        call.tool_call_id: call
+        for step in progress.steps
+        for call in step.calls
+        if call.tool_call_id in ids
+    }
 
 
 def _continue(

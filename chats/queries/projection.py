@@ -53,11 +53,15 @@ def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[JsonD
 
 def shown_calls(steps: Sequence[StepView]) -> dict[str, JsonDict]:
     """Return the tool parts of the message by toolCallId."""
-    return {
-        part["toolCallId"]: part
-        for part in message_parts(steps)
-        if "toolCallId" in part
-    }
+    shown: dict[str, JsonDict] = {}
+    for step in steps:
+        shown.update(step.once("calls", _calls_of_step))
+    return shown
+
+
+def _calls_of_step(step: StepView) -> dict[str, JsonDict]:
+    parts = step.once("parts", _step_parts)
+    return {part["toolCallId"]: part for part in parts if "toolCallId" in part}
 
 
 def canonical_parts(steps: Sequence[StepView]) -> list[bytes]:
