@@ -99,9 +99,9 @@ class Insert(Prepared[tuple[Any, ...]], Generic[Stored]):
             keys=keys or {},
         )
 
-    def of_row(self, **values: Any) -> Write:
-        """Return a write that adds a row with these values, by column."""
-        return Write(self, self._complete(values))
+    def of_row(self, *, keys: Mapping[str, int] | None = None, **values: Any) -> Write:
+        """Return a write that adds a row with these values, by column; `keys` as in `of`."""
+        return Write(self, self._complete(values), keys=keys or {})
 
     def _mark_stored(self, instance: Stored, row: tuple[Any, ...]) -> None:
         for name, value in zip(self._returning, row, strict=True):
