@@ -81,25 +81,23 @@ class Values(TextField):  # type: ignore[type-arg]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hole:
-    """The place of a value in a statement: a parameter's by `name`, or a constant.
+    """The place of a value in a statement: of a parameter by `name`, or of a constant.
 
-    Values of the type `plain` are stored unchanged, and integers as `number`, if there is one: fields would take
-    several calls for each. They store all other values.
+    Values of the type `plain` are stored unchanged, and integers as `number`, if there is one. A field would take several calls
+    for each; it stores all other values.
     """
 
     name: str = ""
     constant: Any = None
     field: Any = None
-    plain: Any = ()
+    plain: Any = object
     number: Callable[[int], Any] | None = None
 
-    def value(self, given: Any, connection: Any) -> Any:
-        """Return a given value as the field stores it."""
-        if given is None or isinstance(given, self.plain):
-            return given
-        if self.number is not None and type(given) is int:
-            return self.number(given)
-        return self.field.get_db_prep_value(given, connection)
+    def stored(self, value: Any, connection: Any) -> Any:
+        """Return a value that is not stored unchanged as its field stores it."""
+        if self.number is not None and type(value) is int:
+            return self.number(value)
+        return self.field.get_db_prep_value(value, connection)
 
 
 def holes_for(parameters: Sequence[Any], connection: Any) -> list[Hole]:
@@ -130,9 +128,9 @@ def _hole_for(parameter: Parameter, connection: Any) -> Hole:
 class Statement(Generic[Row]):
     """A statement compiled for one kind of database.
 
-    `holes` are the places of its values. `converters` apply to returned columns, by position, and `make` builds
-    the result from a row; without it, the statement returns only the number of written rows. `width` is the number of columns
-    that a writing statement returns.
+    `holes` are the places of its values. `converters` apply to returned columns, by position, and `make` builds the result from
+    a row; without it, the statement returns only the number of written rows. `width` is the number of columns that a writing
+    statement returns.
     """
 
     sql: str
@@ -144,12 +142,13 @@ class Statement(Generic[Row]):
 
     def values(self, parameters: Mapping[str, Any], connection: Any) -> list[Any]:
         """Return the values for the holes, as `save` would store them."""
-        return [
-            hole.value(parameters[hole.name], connection)
-            if hole.name
-            else hole.constant
-            for hole in self.holes
-        ]
+        values = []
+        for hole in self.holes:
+            value = parameters[hole.name] if hole.name else hole.constant
+            if value is not None and not isinstance(value, hole.plain):
+                value = hole.stored(value, connection)
+            values.append(value)
+        return values
 
     def send(self, sql: str, values: Sequence[Any], connection: Any) -> list[Any]:
         """Run the statement, or `sql`, its variant for several rows; return its rows, or an empty one for each row written."""
