@@ -78,15 +78,8 @@ def take_answers(
         paused = queries.paused_at(turn)
         # Only these can be open.
         last = {call.tool_call_id: call for call in paused.progress.calls}
-        shown = projection.shown_calls(paused.progress.steps)
-        # A long turn has hundreds of parts that the client repeats as it got them.
-        own = [
-            part
-            for part in parts
-            if part["toolCallId"] in last or part != shown.get(part["toolCallId"])
-        ]
-        calls = _answered_calls(own, paused.progress)
-        new = [part for part in own if part["toolCallId"] in last]
+        calls = _answered_calls(_to_check(parts, paused.progress), paused.progress)
+        new = [part for part in parts if part["toolCallId"] in last]
         answers = _new_answers(queries.chain_of(turn, paused.progress.calls), new)
         outcomes = {
             call_id: _decide(last[call_id], answer, by, via)
@@ -130,6 +123,20 @@ def _of_kind(kind: type[Kind], outcomes: Mapping[str, object]) -> dict[str, Kind
         for call_id, outcome in outcomes.items()
         if isinstance(outcome, kind)
     }
+
+
+def _to_check(parts: Sequence[JsonMapping], progress: Progress) -> list[JsonMapping]:
+    """Return the parts of the last step, and those of earlier steps that differ from what the client got.
+
+    A long turn has hundreds of parts that the client repeats as it got them.
+    """
+    last = {call.tool_call_id for call in progress.calls}
+    shown = projection.shown_calls(progress.steps)
+    return [
+        part
+        for part in parts
+        if part["toolCallId"] in last or part != shown.get(part["toolCallId"])
+    ]
 
 
 def _answered_calls(
