@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.apps import apps
 from django.contrib import admin
-from django.urls import include, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils.translation import gettext_lazy as _
 
 from hitlsite import installing, views
@@ -14,7 +14,9 @@ admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = _("Records and keys")
 
 # First, because these addresses are the most frequent.
-urlpatterns = [path("api/v1/", include("approvals.api.rest.urls"))]
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", include("approvals.api.rest.urls"))
+]
 if apps.is_installed("chats"):
     urlpatterns.append(path("api/", include("chats.protocols.urls")))
 urlpatterns += [
