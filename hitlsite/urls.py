@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.apps import apps
 from django.contrib import admin
-from django.urls import include, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils.translation import gettext_lazy as _
 
 from hitlsite import installing, views
@@ -13,9 +13,13 @@ from hitlsite.health.system import system
 admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = _("Records and keys")
 
-urlpatterns = [
-    # First, because these addresses are the most frequent.
-    path("api/v1/", include("approvals.api.rest.urls")),
+# First, because these addresses are the most frequent.
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", include("approvals.api.rest.urls"))
+]
+if apps.is_installed("chats"):
+    urlpatterns.append(path("api/", include("chats.protocols.urls")))
+urlpatterns += [
     path("favicon.ico", views.favicon),
     path("manifest.webmanifest", installing.manifest, name="manifest"),
     path("worker.js", installing.service_worker, name="worker"),
@@ -31,9 +35,8 @@ urlpatterns = [
 if apps.is_installed("chats"):
     urlpatterns += [
         path("chats/", include("chats.urls")),
-        path("api/", include("chats.protocols.urls")),
+        path("", include("chats.protocols.cedar.urls")),
     ]
-    urlpatterns.append(path("", include("chats.protocols.cedar.urls")))
 # Last, so that an unknown address, even one with a line break, gets our own page, also with DEBUG.
 urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.unknown_address))
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import CharField, Q
+from django.db.models import CharField, IntegerField, Q
 from django.utils.translation import gettext as _
 
 from approvals.actions import attachments, repeating, rows
@@ -75,7 +75,7 @@ def open_workflow(
     workflow = Workflow(scope=scope, key=key, **more)
     if new:
         return workflow
-    known = Workflow.objects.filter(scope=scope, key=key).first()
+    known = _NAMED.first(scope=scope, key=key)
     if known is None and rows.OPEN_WORKFLOW.save(workflow):
         return workflow
     return known or Workflow.objects.get(scope=scope, key=key)
@@ -307,16 +307,29 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
     return known
 
 
+#: The request about a call.
+_SAME_CALL: Prepared[ApprovalRequest] = Prepared(
+    lambda: ApprovalRequest.objects.select_related("workflow").filter(
+        scope=Parameter("scope", CharField()),
+        tool_call_id=Parameter("tool_call_id", CharField()),
+        kind=Parameter("kind", CharField()),
+        attempt=Parameter("attempt", IntegerField()),
+    )
+)
+#: A workflow by its client's name.
+_NAMED: Prepared[Workflow] = Prepared(
+    lambda: Workflow.objects.filter(
+        scope=Parameter("scope", CharField()), key=Parameter("key", CharField())
+    )
+)
+
+
 def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:
     if ask.tool_call_id is None:
         return None
-    return (
-        ApprovalRequest.objects.select_related("workflow")
-        .filter(
-            scope=scope,
-            tool_call_id=ask.tool_call_id,
-            kind=ask.kind,
-            attempt=ask.attempt,
-        )
-        .first()
+    return _SAME_CALL.first(
+        scope=scope,
+        tool_call_id=ask.tool_call_id,
+        kind=ask.kind,
+        attempt=ask.attempt,
     )

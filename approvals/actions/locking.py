@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import CharField, QuerySet, UUIDField
+from django.db.models import BigAutoField, CharField, QuerySet, UUIDField
 from django.db.models.functions import Now
 
 from approvals.access import permissions
@@ -123,6 +123,10 @@ _NAMED_WORKFLOW: Prepared[Workflow] = Prepared(
         scope=Parameter("scope", CharField()), key=Parameter("key", CharField())
     )
 )
+#: A workflow by its id, locked.
+_WORKFLOW: Prepared[Workflow] = Prepared(
+    lambda: _lockable_workflows().filter(pk=Parameter("pk", BigAutoField()))
+)
 
 
 def lock_request(request_id: UUID, *, wait: bool = True) -> LockedRequest | None:
@@ -224,7 +228,10 @@ def lock_workflow(*, scope: str, key: str) -> Workflow | None:
 
 def lock_known_workflow(workflow_id: int) -> Workflow:
     with in_line(("workflow", workflow_id)):
-        return _lockable_workflows().get(pk=workflow_id)
+        workflow = _WORKFLOW.first(pk=workflow_id)
+    if workflow is None:
+        raise Workflow.DoesNotExist
+    return workflow
 
 
 def _lockable_workflows() -> QuerySet[Workflow]:

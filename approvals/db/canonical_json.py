@@ -208,6 +208,10 @@ def _refuse_constant(name: str) -> None:
     raise NotCanonical(gettext_noop("%(name)s is not JSON"), name=name)
 
 
+def _dirty_text() -> NotCanonical:
+    return NotCanonical(gettext_noop("text contains a NUL or an unpaired surrogate"))
+
+
 def _too_many(max_values: int) -> NotCanonical:
     return NotCanonical(
         gettext_noop("has more than %(limit)s values"), limit=Count(max_values)
@@ -254,9 +258,7 @@ def _check(value: Any, levels_left: int) -> bool:
     # `match` would take half as long again.
     if isinstance(value, str):
         if _DIRTY.search(value):
-            raise NotCanonical(
-                gettext_noop("text contains a NUL or an unpaired surrogate")
-            )
+            raise _dirty_text()
     elif isinstance(value, bool) or value is None:
         pass
     elif isinstance(value, int):
@@ -273,7 +275,8 @@ def _check(value: Any, levels_left: int) -> bool:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise NotCanonical(gettext_noop("object keys must be text"))
-            _check(key, levels_left - 1)
+            if _DIRTY.search(key):
+                raise _dirty_text()
             plain = _check(item, levels_left - 1) and plain and key.isascii()
     elif isinstance(value, list | tuple):
         for item in value:

@@ -11,6 +11,8 @@ from django.db.models import Expression
 
 from approvals.text.names import fold
 
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
 
 class ExactJSONField(models.JSONField):
     """A JSON column of type text.
@@ -27,7 +29,7 @@ class ExactJSONField(models.JSONField):
     ) -> Any:
         if isinstance(value, Expression):
             return value
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return _encoder.encode(value)
 
 
 class CanonicalNameField(models.CharField):  # type: ignore[type-arg]

@@ -10,10 +10,12 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from itertools import count
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast
+from uuid import UUID
 
 import django
 import psycopg
@@ -21,12 +23,17 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.models import (
+    AutoField,
+    BigAutoField,
     BooleanField,
     CharField,
+    DateTimeField,
     Expression,
     Field,
+    ForeignKey,
     QuerySet,
     TextField,
+    UUIDField,
 )
 from django.db.models.query import (
     FlatValuesListIterable,
@@ -36,8 +43,19 @@ from django.db.models.query import (
 )
 
 Row = TypeVar("Row")
-#: Types of values that fields store unchanged.
-_PLAIN: Mapping[type[Any], type] = {CharField: str, TextField: str, BooleanField: bool}
+#: Types of values that fields store unchanged, on any database and on PostgreSQL.
+_PLAIN: Mapping[type[Any], type] = {
+    CharField: str,
+    TextField: str,
+    BooleanField: bool,
+    AutoField: int,
+    BigAutoField: int,
+}
+_PLAIN_ON_POSTGRESQL: Mapping[type[Any], type] = {
+    **_PLAIN,
+    DateTimeField: datetime,
+    UUIDField: UUID,
+}
 
 
 class Parameter(Expression):
@@ -46,7 +64,6 @@ class Parameter(Expression):
     def __init__(self, name: str, output_field: Field[Any, Any]) -> None:
         super().__init__(output_field=output_field)
         self.name = name
-        self.plain: Any = _PLAIN.get(type(output_field), ())
 
     def as_sql(self, compiler: Any, connection: Any) -> Any:
         return "%s", [self]
@@ -62,17 +79,62 @@ class Values(TextField):  # type: ignore[type-arg]
         return items if connection.vendor == "postgresql" else json.dumps(items)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hole:
+    """The place of a value in a statement: of a parameter by `name`, or of a constant.
+
+    Values of the type `plain` are stored unchanged, and integers as `number`, if there is one. A field would take several calls
+    for each; it stores all other values.
+    """
+
+    name: str = ""
+    constant: Any = None
+    field: Any = None
+    plain: Any = object
+    number: Callable[[int], Any] | None = None
+
+    def stored(self, value: Any, connection: Any) -> Any:
+        """Return a value that is not stored unchanged as its field stores it."""
+        if self.number is not None and type(value) is int:
+            return self.number(value)
+        return self.field.get_db_prep_value(value, connection)
+
+
+def holes_for(parameters: Sequence[Any], connection: Any) -> list[Hole]:
+    """Return the places of these constants and `Parameter`s."""
+    return [
+        _hole_for(each, connection)
+        if isinstance(each, Parameter)
+        else Hole(constant=each)
+        for each in parameters
+    ]
+
+
+def _hole_for(parameter: Parameter, connection: Any) -> Hole:
+    field: Any = parameter.output_field
+    while isinstance(field, ForeignKey):
+        field = field.target_field
+    if connection.vendor != "postgresql":
+        plain = _PLAIN.get(type(field), ())
+        return Hole(name=parameter.name, field=field, plain=plain)
+    plain = _PLAIN_ON_POSTGRESQL.get(type(field), ())
+    number = None
+    if not plain:
+        number = connection.ops.integerfield_type_map.get(field.get_internal_type())
+    return Hole(name=parameter.name, field=field, plain=plain, number=number)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement(Generic[Row]):
     """A statement compiled for one kind of database.
 
-    `holes` are its values, or parameters in their places. `converters` apply to returned columns, by position, and `make` builds
-    the result from a row; without it, the statement returns only the number of written rows. `width` is the number of columns
-    that a writing statement returns.
+    `holes` are the places of its values. `converters` apply to returned columns, by position, and `make` builds the result from
+    a row; without it, the statement returns only the number of written rows. `width` is the number of columns that a writing
+    statement returns.
     """
 
     sql: str
-    holes: Sequence[Any]
+    holes: Sequence[Hole]
     converters: Mapping[int, Any]
     make: Callable[[list[Any]], Row] | None
     locks: bool = False
@@ -82,11 +144,9 @@ class Statement(Generic[Row]):
         """Return the values for the holes, as `save` would store them."""
         values = []
         for hole in self.holes:
-            value = hole
-            if isinstance(hole, Parameter):
-                value = parameters[hole.name]
-                if value is not None and not isinstance(value, hole.plain):
-                    value = hole.output_field.get_db_prep_value(value, connection)
+            value = parameters[hole.name] if hole.name else hole.constant
+            if value is not None and not isinstance(value, hole.plain):
+                value = hole.stored(value, connection)
             values.append(value)
         return values
 
@@ -144,7 +204,7 @@ class Prepared(Generic[Row]):
         converters = compiler.get_converters([column[0] for column in compiler.select])
         return Statement(
             sql,
-            holes,
+            holes_for(holes, connections[DEFAULT_DB_ALIAS]),
             converters,
             _maker(queryset, compiler),
             queryset.query.select_for_update,

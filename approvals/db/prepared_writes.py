@@ -11,7 +11,13 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, models
 from django.db.models import Expression, QuerySet
 from django.db.models.sql import UpdateQuery
 
-from approvals.db.prepared import Parameter, Prepared, Statement, cursor_of
+from approvals.db.prepared import (
+    Parameter,
+    Prepared,
+    Statement,
+    cursor_of,
+    holes_for,
+)
 from approvals.json_types import JsonDict, JsonMapping
 
 Stored = TypeVar("Stored", bound=models.Model)
@@ -93,9 +99,9 @@ class Insert(Prepared[tuple[Any, ...]], Generic[Stored]):
             keys=keys or {},
         )
 
-    def of_row(self, **values: Any) -> Write:
-        """Return a write that adds a row with these values, by column."""
-        return Write(self, self._complete(values))
+    def of_row(self, *, keys: Mapping[str, int] | None = None, **values: Any) -> Write:
+        """Return a write that adds a row with these values, by column; `keys` as in `of`."""
+        return Write(self, self._complete(values), keys=keys or {})
 
     def _mark_stored(self, instance: Stored, row: tuple[Any, ...]) -> None:
         for name, value in zip(self._returning, row, strict=True):
@@ -195,8 +201,9 @@ def _writing(
     """Return a statement that writes rows and returns these values for each."""
     query: Any = model._base_manager.all().query
     compiler = query.get_compiler(DEFAULT_DB_ALIAS)
+    connection = connections[DEFAULT_DB_ALIAS]
     if not returning:
-        return Statement(sql, holes, {}, None)
+        return Statement(sql, holes_for(holes, connection), {}, None)
     columns = [
         model._meta.get_field(item).get_col(model._meta.db_table)  # type: ignore[union-attr]
         if isinstance(item, str)
@@ -208,7 +215,7 @@ def _writing(
     converters = compiler.get_converters(columns)
     return Statement(
         f"{sql} RETURNING {', '.join(texts)}",
-        holes,
+        holes_for(holes, connection),
         converters,
         tuple,
         width=len(columns),
@@ -250,9 +257,7 @@ def _write_as_one(
         filled = statement.values(write.values, connection)
         for name, place in write.keys.items():
             hole = next(
-                at
-                for at, each in enumerate(statement.holes)
-                if isinstance(each, Parameter) and each.name == name
+                at for at, each in enumerate(statement.holes) if each.name == name
             )
             keys.append((len(values) + hole, place))
         values += filled

@@ -244,6 +244,8 @@ def _row(
     held = dict(columns)
     if subject.amount is None:
         del held["amount"]
+    else:
+        held["amount"] = plain(subject.amount)
     # Without the salt, which is shown only where nothing is hidden, a hidden value could be found by brute force.
     held |= {"at": utc(at), "data": dict(data), "salt": token_hex(16)}
     body = canonical(held, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)

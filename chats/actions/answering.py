@@ -31,6 +31,7 @@ from chats.actions.resuming import WAITING
 from chats.actions.storable import check_storable
 from chats.exceptions import Forged, NothingNew, UnknownMessage
 from chats.models import Message, Turn
+from chats.queries import projection
 from chats.queries.progress import Paused, Progress
 from chats.queries.values import CallView
 from chats.states import CLOSED, CallState, TurnState
@@ -42,8 +43,9 @@ Kind = TypeVar("Kind")
 class AnsweredTurn:
     """The turn whose calls were answered, and the last `seq` of its stream before that.
 
-    No event after `after` reports the submitted calls that had ended before (`ended`) or that people have closed now (`closed`,
-    their toolCallIds). `voted` has the progress of votes on calls that still wait for others, by toolCallId.
+    No event after `after` reports the calls that had ended before (`ended`, those of the last step and those that differ in the
+    client's copy) or that people have closed now (`closed`, their toolCallIds). `voted` has the progress of votes on calls that
+    still wait for others, by toolCallId.
     """
 
     turn: Turn
@@ -74,9 +76,9 @@ def take_answers(
     with transaction.atomic():
         turn = _lock_turn(by, public_id, message_id)
         paused = queries.paused_at(turn)
-        calls = _answered_calls(parts, paused.progress)
         # Only these can be open.
         last = {call.tool_call_id: call for call in paused.progress.calls}
+        calls = _answered_calls(_to_check(parts, paused.progress), paused.progress)
         new = [part for part in parts if part["toolCallId"] in last]
         answers = _new_answers(queries.chain_of(turn, paused.progress.calls), new)
         outcomes = {
@@ -90,7 +92,9 @@ def take_answers(
     refused = list(_of_kind(Refusal, outcomes).values())
     if len(refused) == len(outcomes):
         # Raised after the commit: a request that `decide` found overdue has to stay expired.
-        raise _reason_nothing_is_new(turn, parts, calls, refused)
+        raise _reason_nothing_is_new(
+            turn, parts, _calls_of(parts, paused.progress), refused
+        )
     if begun is not None:
         hand_over(begun)
     elif not owner:
@@ -121,22 +125,49 @@ def _of_kind(kind: type[Kind], outcomes: Mapping[str, object]) -> dict[str, Kind
     }
 
 
+def _to_check(parts: Sequence[JsonMapping], progress: Progress) -> list[JsonMapping]:
+    """Return the parts of the last step, and those of earlier steps that differ from what the client got.
+
+    A long turn has hundreds of parts that the client repeats as it got them.
+    """
+    last = {call.tool_call_id for call in progress.calls}
+    shown = projection.shown_calls(progress.steps)
+    return [
+        part
+        for part in parts
+        if part["toolCallId"] in last or part != shown.get(part["toolCallId"])
+    ]
+
+
 def _answered_calls(
     parts: Sequence[Mapping[str, Any]], progress: Progress
 ) -> dict[str, CallView]:
     """Return the calls that these parts are about. Raise Forged or Invalid, before anything is stored."""
-    known = {call.tool_call_id: call for step in progress.steps for call in step.calls}
+    calls = _calls_of(parts, progress)
     last = {call.tool_call_id for call in progress.calls}
-    ids = [part["toolCallId"] for part in parts]
-    if unknown := [call_id for call_id in ids if call_id not in known]:
-        message = _("This message has no such tool call.")
-        raise Forged(message, clean_text(unknown[0])[:200])
+    for part in parts:
+        if part["toolCallId"] not in calls:
+            message = _("This message has no such tool call.")
+            raise Forged(message, clean_text(part["toolCallId"])[:200])
     for part in parts:
         if part["toolCallId"] in last:
             # Nothing of the others is stored.
             check_storable(part)
-        check_part(part, known[part["toolCallId"]])
-    return {call_id: known[call_id] for call_id in ids}
+        check_part(part, calls[part["toolCallId"]])
+    return calls
+
+
+def _calls_of(
+    parts: Sequence[Mapping[str, Any]], progress: Progress
+) -> dict[str, CallView]:
+    """Return the calls with the ids of these parts."""
+    ids = {part["toolCallId"] for part in parts}
+    return {
+        call.tool_call_id: call
+        for step in progress.steps
+        for call in step.calls
+        if call.tool_call_id in ids
+    }
 
 
 def _continue(

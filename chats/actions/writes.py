@@ -255,10 +255,12 @@ def _add_step(locked: LockedTurn, index: int, step: StepView) -> None:
     ]
     if index == 0 and step.is_shown:
         writes.append(new_message(turn))
-    (step_id,) = write_together(writes)[0] or ()
-    named = {"chat_id": turn.chat_id, "turn_id": turn.pk, "step_id": step_id}
-    if step.calls:
-        rows.CALL.rows([named | _new_call(call, locked.at) for call in step.calls])
+    named = {"chat_id": turn.chat_id, "turn_id": turn.pk}
+    writes += [
+        rows.CALL.of_row(**named, **_new_call(call, locked.at), keys={"step_id": 0})
+        for call in step.calls
+    ]
+    write_together(writes)
 
 
 def _new_call(call: CallView, at: datetime) -> JsonDict:

@@ -68,7 +68,7 @@ def answered(
     messages = list(before)
     for step in steps:
         left_out = step.stop_details.get(FILES_LEFT_OUT)
-        if isinstance(left_out, Mapping) and messages:
+        if left_out is not None and isinstance(left_out, Mapping) and messages:
             first = 0 if left_out.get("all") else len(messages) - 1
             messages[first:] = map(in_words, messages[first:])
         messages += (

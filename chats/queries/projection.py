@@ -51,6 +51,19 @@ def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[JsonD
     return [*parts, *(closing_parts(steps, parts, closing) if closing else [])]
 
 
+def shown_calls(steps: Sequence[StepView]) -> dict[str, JsonDict]:
+    """Return the tool parts of the message by toolCallId."""
+    shown: dict[str, JsonDict] = {}
+    for step in steps:
+        shown.update(step.once("calls", _calls_of_step))
+    return shown
+
+
+def _calls_of_step(step: StepView) -> dict[str, JsonDict]:
+    parts = step.once("parts", _step_parts)
+    return {part["toolCallId"]: part for part in parts if "toolCallId" in part}
+
+
 def canonical_parts(steps: Sequence[StepView]) -> list[bytes]:
     """Return the canonical form of each part of the message before its closing text. Raise NotCanonical."""
     return [

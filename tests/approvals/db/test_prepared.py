@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
-from django.db.models import CharField, UUIDField
+from django.db.backends.postgresql.base import DatabaseWrapper
+from django.db.models import (
+    BigAutoField,
+    BooleanField,
+    CharField,
+    DateTimeField,
+    FloatField,
+    IntegerField,
+    PositiveBigIntegerField,
+    SmallIntegerField,
+    TextField,
+    UUIDField,
+)
 from django.test.utils import CaptureQueriesContext
 
-from approvals.db.prepared import Parameter, Prepared
+from approvals.db.fields import ExactJSONField
+from approvals.db.prepared import Parameter, Prepared, Statement, holes_for
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.queries.requests import WHOLE_REQUEST, whole_requests
 from approvals.states import Kind, Verdict
@@ -83,3 +97,34 @@ def test_a_query_that_locks_needs_a_transaction():
         assert query.first(key=workflow.key) == workflow
     with pytest.raises(AssertionError, match="a lock needs a transaction"):
         query.first(key=workflow.key)
+
+
+@pytest.mark.parametrize("on_postgresql", [False, True])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        (BigAutoField(), 7),
+        (BigAutoField(), "7"),
+        (BooleanField(), True),
+        (CharField(), "kéy"),
+        (DateTimeField(), datetime(2026, 11, 29, 12, tzinfo=UTC)),
+        (ExactJSONField(), {"b": [1.0, None, "ø"]}),
+        (FloatField(), 1),
+        (IntegerField(), 70_000),
+        (IntegerField(), "7"),
+        (PositiveBigIntegerField(), 7),
+        (SmallIntegerField(), True),
+        (TextField(), 7),
+        (UUIDField(), uuid4()),
+        (UUIDField(), str(uuid4())),
+        (Workflow._meta.get_field("owner"), 7),
+    ],
+)
+def test_a_value_is_stored_as_its_field_stores_it(field, value, on_postgresql):
+    # Not connected: only its kind counts.
+    database = DatabaseWrapper({"ENGINE": "django.db.backends.postgresql"}) if on_postgresql else connection
+    statement = Statement("", holes_for([Parameter("value", field), "constant"], database), {}, None)
+    stored = field.get_db_prep_value(value, database)
+    values = statement.values({"value": value}, database)
+    assert [(each, type(each)) for each in values] == [(stored, type(stored)), ("constant", str)]
+    assert statement.values({"value": None}, database) == [None, "constant"]

@@ -16,7 +16,7 @@ STATEMENTS: Mapping[str, Mapping[str, str]] = {
         "approvals.access.absence": "_AWAY",
     },
     "asks": {
-        "approvals.actions.asking": "_SAME",
+        "approvals.actions.asking": "_NAMED _SAME _SAME_CALL",
         "approvals.actions.policy.grants.use": "_USE",
         "approvals.actions.policy.scope_index": "_KNOWN",
         "approvals.queries.policy.grants.grant_sql": "_COVERING",
@@ -24,7 +24,7 @@ STATEMENTS: Mapping[str, Mapping[str, str]] = {
         "approvals.queries.policy.rules.repeats": "LATEST",
     },
     "asks and decisions": {
-        "approvals.actions.locking": "_ALONE _FOR_ACTOR _NAMED_WORKFLOW",
+        "approvals.actions.locking": "_ALONE _FOR_ACTOR _NAMED_WORKFLOW _WORKFLOW",
         "approvals.actions.rows": "*",
         "approvals.actions.policy.votes.cast": "_VOTED",
         "approvals.record.audit": "_ENTRY _NEW_ENTRY _REPEAT",
