@@ -23,6 +23,7 @@ from tests.hitlsite.accounts.test_factors import (
     options,
 )
 from tests.support import people
+from tests.support.markup import parse
 
 __all__ = ["alice"]
 pytestmark = pytest.mark.django_db
