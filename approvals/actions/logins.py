@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -105,10 +106,19 @@ def end_provider_sessions(
             named = named.filter(subject=subject)
         if sid:
             named = named.filter(sid__in={sid, ""} if subject else {sid})
-        keys: dict[User, list[str]] = {}
-        for each in named.select_related("session__person"):
-            keys.setdefault(each.session.person, []).append(each.session.session_key)
-        return sum(_end(person, each) for person, each in keys.items())
+        return _end_named(named)
+
+
+def end_sessions_at_provider(issuer: str) -> None:
+    """End all sessions that began at a provider."""
+    _end_named(ProviderSession.objects.filter(issuer=issuer))
+
+
+def _end_named(named: QuerySet[ProviderSession]) -> int:
+    keys: dict[User, list[str]] = {}
+    for each in named.select_related("session__person"):
+        keys.setdefault(each.session.person, []).append(each.session.session_key)
+    return sum(_end(person, each) for person, each in keys.items())
 
 
 def store_activity(used: Mapping[str, datetime]) -> None:

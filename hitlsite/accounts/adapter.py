@@ -33,7 +33,7 @@ from hitlsite.views import too_many_requests
 
 logger = logging.getLogger(__name__)
 
-#: The member of a session with the address at which the provider ends its own. It contains the ID token.
+#: The member of a session with the name of its provider and the address at which that ends its own, which contains the ID token.
 LOG_OUT_KEY = "log_out_at_provider"
 
 
@@ -187,7 +187,10 @@ def _note_provider(request: HttpRequest, login: SocialLogin) -> dict[str, str]:
     for record in request.session[AUTHENTICATION_METHODS_SESSION_KEY]:
         if record["method"] == "socialaccount":
             record["at"] = login.account.extra_data["auth_time"]
-    request.session[LOG_OUT_KEY] = login.state["log_out"]
+    request.session[LOG_OUT_KEY] = {
+        "address": login.state["log_out"],
+        "name": login.provider.app.name,
+    }
     account = login.account
     sid = login.state["sid"]
     return {"issuer": account.provider, "subject": account.uid, "sid": sid}

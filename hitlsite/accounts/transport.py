@@ -1,9 +1,9 @@
-"""Calls to the OpenID provider: checked addresses, a deadline for each request, and answers of the expected form."""
+"""Calls to OpenID providers: checked addresses, a deadline for each request, and answers of the expected form."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from http import HTTPStatus
 from io import BytesIO
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
-from django.conf import settings
+from allauth.socialaccount.models import SocialApp
 from requests.adapters import BaseAdapter
 
 from approvals.addresses import parse_destination
@@ -24,6 +24,7 @@ R = TypeVar("R")
 SECONDS = 4.5
 MAX_BYTES = 500_000
 _deadline: ContextVar[float] = ContextVar("deadline")
+_private_hosts: ContextVar[Collection[str]] = ContextVar("private_hosts")
 
 
 class Unintelligible(requests.RequestException):
@@ -72,8 +73,8 @@ class _Transport(BaseAdapter):
 
 
 def is_private_host(url: str) -> bool:
-    """Return whether the operator allows this host in a private network, and over plain HTTP."""
-    return urlsplit(url).hostname in settings.OIDC_PRIVATE_HOSTS
+    """Return whether this host of the provider may be in a private network, and use plain HTTP."""
+    return urlsplit(url).hostname in _private_hosts.get()
 
 
 def of_the_provider(read: Callable[..., R]) -> Callable[..., R]:
@@ -89,9 +90,10 @@ def of_the_provider(read: Callable[..., R]) -> Callable[..., R]:
     return reading
 
 
-def start_clock(seconds: float | None = None) -> None:
-    """Begin the time that all calls of this request share."""
+def start_calls(app: SocialApp, seconds: float | None = None) -> None:
+    """Begin the time that all calls of this request to a provider share."""
     _deadline.set(time.monotonic() + (SECONDS if seconds is None else seconds))
+    _private_hosts.set(app.settings["private_hosts"])
 
 
 def checked_session() -> requests.Session:
@@ -117,10 +119,10 @@ def fetch(url: str, **headers: str) -> dict[str, Any]:
 
 
 @of_the_provider
-def read_config() -> dict[str, Any]:
+def read_config(issuer: str) -> dict[str, Any]:
     """Return the provider's description of itself. Raise RequestException."""
-    config = fetch(f"{settings.OIDC_ISSUER}/.well-known/openid-configuration")
-    if config["issuer"].rstrip("/") != settings.OIDC_ISSUER:
+    config = fetch(f"{issuer}/.well-known/openid-configuration")
+    if config["issuer"].rstrip("/") != issuer:
         raise ValueError(f"the issuer is {config['issuer']}")
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
         parse_destination(config[name], allow_private=is_private_host(config[name]))

@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 from django.views.generic import RedirectView
 
-from hitlsite.accounts import views
+from hitlsite.accounts import provider_pages, views
 from hitlsite.accounts.views import factor_page
 
 urlpatterns = [
@@ -16,6 +16,13 @@ urlpatterns = [
     path("login/sso/", views.single_sign_on, name="single_sign_on"),
     path(
         "login/sso/callback/",
+        views.single_sign_on_callback,
+        name="single_sign_on_callback",
+    ),
+    path("login/sso/log-out/", views.log_out_by_provider, name="log_out_by_provider"),
+    path("login/sso/<slug:key>/", views.single_sign_on, name="single_sign_on"),
+    path(
+        "login/sso/<slug:key>/callback/",
         views.single_sign_on_callback,
         name="single_sign_on_callback",
     ),
@@ -57,7 +64,22 @@ urlpatterns = [
         factor_page("new_recovery_codes"),
         name="mfa_generate_recovery_codes",
     ),
-    path("login/sso/log-out/", views.log_out_by_provider, name="log_out_by_provider"),
+    path(
+        "login/sso/<slug:key>/log-out/",
+        views.log_out_by_provider,
+        name="log_out_by_provider",
+    ),
+    path("settings/single-sign-on/add/", provider_pages.provider, name="add_provider"),
+    path(
+        "settings/single-sign-on/providers/<int:pk>/",
+        provider_pages.provider,
+        name="provider",
+    ),
+    path(
+        "settings/single-sign-on/providers/<int:pk>/remove/",
+        provider_pages.remove,
+        name="remove_provider",
+    ),
     path("logout/", views.LogOut.as_view(), name="logout"),
     # Also without a mail server: administrators create such links for people they add.
     path(

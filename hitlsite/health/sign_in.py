@@ -1,9 +1,12 @@
-"""The lines of the System page on sign-in: the OpenID provider, the break-glass account, and second factors."""
+"""The lines of the System page on sign-in: the OpenID providers, the break-glass account, and second factors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
+from allauth.socialaccount.models import SocialApp
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
@@ -11,33 +14,47 @@ from django.utils.translation import ngettext
 
 from approvals.access.administrators import break_glass_account, can_break_glass
 from approvals.access.factors import lacking
+from approvals.access.providers import known_providers
 from approvals.models.people import RoleName
 from approvals.text.text import visible
 from hitlsite.health.parts import OK, WARN, SystemPart
 
-#: How long the page waits for the provider of single sign-on.
+#: How long the page waits for the providers of single sign-on.
 PROVIDER_SECONDS = 2.0
 
 
 def single_sign_on() -> Iterator[SystemPart]:
     part = _("Single sign-on")
-    if not settings.OIDC_ISSUER:
+    apps = known_providers()
+    if not apps:
         yield SystemPart(part, OK, _("Not used: people log in with passwords"))
         return
     from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
 
-    names = {"name": settings.OIDC_NAME, "issuer": settings.OIDC_ISSUER}
-    problem = flow.provider_problem(PROVIDER_SECONDS)
-    if problem:
-        advice = _("Check OIDC_ISSUER and the provider: %(problem)s") % {
-            "problem": problem
-        }
-        summary = _("%(name)s (%(issuer)s) cannot be used") % names
-        yield SystemPart(part, WARN, summary, advice)
-    else:
-        yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
+    check = flow.provider_problem
+    with ThreadPoolExecutor(len(apps)) as pool:
+        # In the language of this request.
+        checks = [
+            pool.submit(copy_context().run, check, app, PROVIDER_SECONDS)
+            for app in apps
+        ]
+    for app, checked in zip(apps, checks, strict=True):
+        names = {"name": visible(app.name), "issuer": visible(app.provider_id)}
+        if problem := checked.result():
+            summary = _("%(name)s (%(issuer)s) cannot be used") % names
+            yield SystemPart(part, WARN, summary, _advice(app, problem))
+        else:
+            yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
     if settings.OIDC_ONLY:
         yield _break_glass()
+
+
+def _advice(app: SocialApp, problem: str) -> str:
+    if app.key:
+        advice = _("Check it under Administration > Sign-in: %(problem)s")
+    else:
+        advice = _("Check OIDC_ISSUER and the provider: %(problem)s")
+    return advice % {"problem": problem}
 
 
 def _break_glass() -> SystemPart:

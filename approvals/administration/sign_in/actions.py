@@ -1,33 +1,144 @@
-"""Add and remove group mappings, and name the break-glass account, on record."""
+"""Add, change and remove providers and group mappings, and name the break-glass account, on record."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
+from allauth.socialaccount.models import SocialApp
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import can_break_glass, needs_second
+from approvals.access.providers import SALT, known_providers, people_only_of
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_rights
-from approvals.actions.logins import SUBJECT
+from approvals.actions.logins import SUBJECT, end_sessions_at_provider
 from approvals.administration.changeable import lock_people
 from approvals.administration.people.actions.teams import require_team_without_rights
+from approvals.crypto import encryption
 from approvals.db.canonical_json import digest
 from approvals.exceptions import Conflict, NotFound
 from approvals.models import BreakGlassAccount, GroupMapping, PendingChange
-from approvals.policy.loosening import mapping_loosens
+from approvals.policy.loosening import mapping_loosens, provider_loosens
 from approvals.record import audit
 from approvals.states import Door
 
-#: All are read at each log-in at the provider.
+#: All mappings are read at each log-in at a provider, and all providers for the log-in page.
 MOST = 500
+MOST_PROVIDERS = 20
+
+
+def save_provider(
+    fields: Mapping[str, Any], *, add: bool, by: User
+) -> PendingChange | None:
+    """Add the provider of an issuer, or change it, or return the pending change if it needs another administrator.
+
+    Without a new `secret`, the present one stays. Raise NotFound, NotAllowed or Conflict.
+    """
+    issuer = fields["issuer"]
+    with transaction.atomic():
+        standing = lock_people(by)
+        before = described_provider(issuer)
+        if add:
+            _require_room(fields)
+        elif before is None:
+            raise NotFound(_("Provider not found. Someone may have removed it."))
+        stored = dict(fields)
+        if secret := stored.pop("secret"):
+            stored["secret"] = encryption(SALT).encrypt(secret.encode()).decode()
+        loosens = provider_loosens(before, stored)
+        if loosens and needs_second(standing):
+            return request_change(
+                Kind.PROVIDER,
+                stored,
+                subject=digest(issuer),
+                before=before,
+                by=by,
+                via=Door.DASHBOARD,
+            )
+        write_provider(stored, by=by)
+        if loosens:
+            record_alone(Kind.PROVIDER, issuer=issuer, by=by, via=Door.DASHBOARD)
+    return None
+
+
+def _require_room(stored: Mapping[str, Any]) -> None:
+    known = known_providers()
+    if any(app.provider_id == stored["issuer"] for app in known):
+        raise Conflict(_("This issuer is set up already."))
+    if any(app.key == stored["slug"] for app in known):
+        raise Conflict(_("Another provider has this short name. Choose another one."))
+    if len(known) >= MOST_PROVIDERS:
+        message = _("There are %(number)d providers already. Remove one first.")
+        raise Conflict(message % {"number": MOST_PROVIDERS})
+
+
+def described_provider(issuer: str) -> dict[str, Any] | None:
+    """Return a stored provider as changes and the record show it, without its secret."""
+    app = SocialApp.objects.filter(provider_id=issuer).first()
+    if app is None:
+        return None
+    return {
+        "name": app.name,
+        "issuer": issuer,
+        "slug": app.key,
+        "client_id": app.client_id,
+        "link_by_email": app.settings["link_by_email"],
+        "private": bool(app.settings["private_hosts"]),
+    }
+
+
+def write_provider(stored: Mapping[str, Any], *, by: User) -> None:
+    """Store a provider, on record. Raise Conflict."""
+    issuer = stored["issuer"]
+    app = SocialApp.objects.filter(provider_id=issuer).first()
+    change = "provider changed"
+    if app is None:
+        _require_room(stored)
+        change = "provider added"
+        app = SocialApp(
+            provider="openid_connect", provider_id=issuer, key=stored["slug"]
+        )
+    app.name = stored["name"]
+    app.client_id = stored["client_id"]
+    app.settings |= {
+        "link_by_email": stored["link_by_email"],
+        "private_hosts": [urlsplit(issuer).hostname] if stored["private"] else [],
+    }
+    if "secret" in stored:
+        app.settings["secret"] = stored["secret"]
+    app.save()
+    about = {"change": change, "new_secret": "secret" in stored}
+    _record({**about, **(described_provider(issuer) or {})}, by, Door.DASHBOARD)
+
+
+def remove_provider(issuer: str, *, by: User) -> None:
+    """Remove a provider with its mappings, and end the sessions that began there, on record. Raise NotFound or Conflict.
+
+    People stay linked to it, in case it is added again.
+    """
+    with transaction.atomic():
+        lock_people(by)
+        stored = described_provider(issuer)
+        if stored is None:
+            raise NotFound(_("Provider not found. Someone may have removed it."))
+        if people_only_of(issuer).filter(pk=by.pk).exists():
+            raise Conflict(
+                _(
+                    "You can log in only with this provider. Set up another way to log in first, such as a password."
+                )
+            )
+        GroupMapping.objects.filter(issuer=issuer).delete()
+        SocialApp.objects.filter(provider_id=issuer).delete()
+        end_sessions_at_provider(issuer)
+        _record({"change": "provider removed", **stored}, by, Door.DASHBOARD)
 
 
 def change_mapping(
-    value: str, group_id: int, *, add: bool, by: User
+    issuer: str, value: str, group_id: int, *, add: bool, by: User
 ) -> PendingChange | None:
     """Add or remove a mapping, or return the pending change if it needs another administrator.
 
@@ -35,8 +146,8 @@ def change_mapping(
     """
     with transaction.atomic():
         standing = lock_people(by)
-        stored = {"value": value, "group": group_id}
-        same = GroupMapping.objects.filter(group=group_id)
+        stored = {"issuer": issuer, "value": value, "group": group_id}
+        same = GroupMapping.objects.filter(issuer=issuer, group=group_id)
         known = same.filter(value=value).exists()
         if not add and not known:
             raise NotFound(_("Mapping not found. Someone may have removed it."))
@@ -68,7 +179,7 @@ def write_mapping(
 ) -> None:
     """Add a mapping, or remove it, on record. People keep the role or team of the last one. Raise NotFound."""
     group = known_group(stored)
-    mapping = {"value": stored["value"], "group": group}
+    mapping = {**stored, "group": group}
     if add:
         GroupMapping.objects.create(
             **mapping, requested_by=requested_by, confirmed_by=by
