@@ -48,7 +48,7 @@ def save_provider(
             raise NotFound(_("Provider not found. Someone may have removed it."))
         stored = dict(fields)
         if secret := stored.pop("secret"):
-            stored["secret"] = encryption(SALT).encrypt(secret.encode()).decode()
+            stored["secret"] = encrypt_secret(secret)
         loosens = provider_loosens(before, stored)
         if loosens and needs_second(standing):
             return request_change(
@@ -63,6 +63,10 @@ def save_provider(
         if loosens:
             record_alone(Kind.PROVIDER, issuer=issuer, by=by, via=Door.DASHBOARD)
     return None
+
+
+def encrypt_secret(secret: str) -> str:
+    return encryption(SALT).encrypt(secret.encode()).decode()
 
 
 def _require_room(stored: Mapping[str, Any]) -> None:
@@ -91,7 +95,7 @@ def described_provider(issuer: str) -> dict[str, Any] | None:
     }
 
 
-def write_provider(stored: Mapping[str, Any], *, by: User) -> None:
+def write_provider(stored: Mapping[str, Any], *, by: User | None) -> None:
     """Store a provider, on record. Raise Conflict."""
     issuer = stored["issuer"]
     app = SocialApp.objects.filter(provider_id=issuer).first()
