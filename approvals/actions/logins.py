@@ -10,11 +10,12 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from approvals.access.administrators import break_glass_account
+from approvals.access.factors import people_with
 from approvals.access.sessions import STORED_EVERY
 from approvals.db.many import any_of
 from approvals.db.transactions import after_commit, async_commit
@@ -26,8 +27,8 @@ from approvals.states import Door
 
 SUBJECT = audit.Subject(scope="desk")
 MAX_BROWSER = 300
-#: Most idle sessions that one call ends.
-MOST_ENDED = 100
+#: Most old sessions that one call ends.
+MOST_ENDED = 500
 
 
 def record_login(user: User, *, address: str, **details: str) -> None:
@@ -138,17 +139,25 @@ def store_activity(used: Mapping[str, datetime]) -> None:
         PersonSession.objects.bulk_update(sessions, ["last_active_at"], batch_size=500)
 
 
-def end_idle_sessions() -> None:
-    """End the sessions that were not used for the minutes of the settings. Their last use is stored some minutes late."""
-    if not settings.SESSION_IDLE_MINUTES:
-        return
-    idle = timedelta(minutes=settings.SESSION_IDLE_MINUTES, seconds=2 * STORED_EVERY)
+def end_old_sessions() -> None:
+    """End the sessions that the settings limit for everyone or for a role of their owner, some minutes after the limit."""
+    now = timezone.now()
+    over = Q(pk=None)
+    for role, hours in settings.SESSION_HOURS.items():
+        over |= Q(_of(role), started_at__lt=now - timedelta(hours=hours))
+    for role, minutes in settings.SESSION_IDLE_MINUTES.items():
+        if minutes:
+            # The last use is stored late.
+            idle = timedelta(minutes=minutes, seconds=2 * STORED_EVERY)
+            over |= Q(_of(role), used__lt=now - idle)
     last_use = Coalesce("last_active_at", "started_at")
-    sessions = PersonSession.objects.alias(used=last_use).filter(
-        used__lt=timezone.now() - idle
-    )
+    sessions = PersonSession.objects.alias(used=last_use).filter(over)
     for session in sessions.select_related("person")[:MOST_ENDED]:
         _end(session.person, [session.session_key])
+
+
+def _of(role: str) -> Q:
+    return Q(person__in=people_with([role])) if role else Q()
 
 
 def end_session(person: User, session_id: int) -> bool:

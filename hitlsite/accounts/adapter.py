@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -20,7 +19,6 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
@@ -33,8 +31,8 @@ from hitlsite.views import too_many_requests
 
 logger = logging.getLogger(__name__)
 
-#: The member of a session with the name of its provider and the address at which that ends its own, which contains the ID token.
-LOG_OUT_KEY = "log_out_at_provider"
+#: The member of a session that began at a provider: which one, and where it ends its own, with the ID token.
+AT_PROVIDER = "at_provider"
 
 
 class Accounts(DefaultAccountAdapter):
@@ -113,7 +111,6 @@ class Accounts(DefaultAccountAdapter):
         actions.record_session(
             user, session_key, address=address, browser=browser, at_provider=ids
         )
-        limit_session(request)
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
 
@@ -168,11 +165,6 @@ class Accounts(DefaultAccountAdapter):
         send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))
 
 
-def limit_session(request: HttpRequest) -> None:
-    """End the session some hours from now, however often it is stored again until then."""
-    request.session.set_expiry(timezone.now() + timedelta(hours=settings.SESSION_HOURS))
-
-
 def _factor_of(request: HttpRequest) -> dict[str, str]:
     """Return what the record says of the factor of a log-in, or of the passkey that replaced the password."""
     last = request.session[AUTHENTICATION_METHODS_SESSION_KEY][-1]
@@ -187,10 +179,9 @@ def _note_provider(request: HttpRequest, login: SocialLogin) -> dict[str, str]:
     for record in request.session[AUTHENTICATION_METHODS_SESSION_KEY]:
         if record["method"] == "socialaccount":
             record["at"] = login.account.extra_data["auth_time"]
-    request.session[LOG_OUT_KEY] = {
-        "address": login.state["log_out"],
-        "name": login.provider.app.name,
-    }
+    app = login.provider.app
+    at_provider = {"name": app.name, "key": app.key, "address": login.state["log_out"]}
+    request.session[AT_PROVIDER] = at_provider
     account = login.account
     sid = login.state["sid"]
     return {"issuer": account.provider, "subject": account.uid, "sid": sid}

@@ -80,7 +80,11 @@ def admit(request: HttpRequest, login: SocialLogin) -> None:
                     raise _unknown(email)
                 login.connect(request, person)
             person = login.account.user
-            _require_active(person)
+            if not person.is_active:
+                message = _(
+                    "Your account is deactivated. Ask an administrator to activate it."
+                )
+                raise NotAdmitted("deactivated", message)
             if email:
                 actions.follow_address(person, email, provider=issuer)
             if mapped:
@@ -167,11 +171,3 @@ def _unknown(email: str) -> NotAdmitted:
             "find your account. Ask an administrator to look at the guide on single sign-on."
         )
     return NotAdmitted("no_account", message, email=email)
-
-
-def _require_active(person: User) -> None:
-    if not person.is_active:
-        raise NotAdmitted(
-            "deactivated",
-            _("Your account is deactivated. Ask an administrator to activate it."),
-        )

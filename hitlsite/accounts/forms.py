@@ -8,10 +8,8 @@ from allauth.account import forms
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
-from django.http import HttpRequest, HttpResponse
 
 from approvals.administration.people.invitations import is_invited
-from hitlsite.accounts.adapter import limit_session
 from hitlsite.accounts.passwords import takes_password
 
 
@@ -24,12 +22,6 @@ class LoginForm(forms.LoginForm):
         self.fields["login"] = UsernameField(
             max_length=User._meta.get_field("username").max_length
         )
-
-    def login(self, request: HttpRequest, redirect_url: str | None) -> HttpResponse:
-        response: HttpResponse = super().login(request, redirect_url)
-        # allauth has just made the end of the session move with each use.
-        limit_session(request)
-        return response
 
     def add_prefix(self, field_name: str) -> str:
         return "username" if field_name == "login" else super().add_prefix(field_name)

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 MAX_HINT = 4000
 
 
-def log_out_address(config: Mapping[str, Any], id_token: str, *, client_id: str) -> str:
+def log_out_address(config: Mapping[str, Any], id_token: str) -> str:
     """Return where the provider ends its session; "" if it offers no such page, or one at an address that is not allowed."""
     address = config.get("end_session_endpoint", "")
     if not isinstance(address, str) or not address:
@@ -43,7 +43,7 @@ def log_out_address(config: Mapping[str, Any], id_token: str, *, client_id: str)
         logger.warning("The provider's address for log-out cannot be used: %s", error)
         return ""
     query = {
-        "client_id": client_id,
+        "client_id": config["client_id"],
         "post_logout_redirect_uri": settings.PUBLIC_URL + reverse("account_login"),
     }
     if len(id_token) <= MAX_HINT:
@@ -73,8 +73,7 @@ def end_at_request_of_provider(request: HttpRequest, app: SocialApp) -> HttpResp
 
 @of_the_provider
 def _claims_of(token: str, app: SocialApp) -> dict[str, Any]:
-    config = read_config(app.provider_id)
-    return decode_log_out_token(token, config=config, client_id=app.client_id)
+    return decode_log_out_token(token, config=read_config(app))
 
 
 def _refused(reason: str) -> HttpResponse:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-from urllib.parse import urlsplit
-
-from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.models import SocialAccount, SocialApp
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from approvals.access.providers import people_only_of
 from approvals.administration.changes.views import say_saved
 from approvals.administration.forms import form_page, refuse, sent
 from approvals.administration.guards import administrators_only
@@ -20,9 +17,6 @@ from approvals.administration.sign_in import actions
 from approvals.administration.sign_in.forms import ProviderForm
 from approvals.exceptions import Refusal
 from approvals.http import SignedIn, require_safe_or_POST
-
-#: How long a form waits for the provider.
-SECONDS = 4.5
 
 
 @administrators_only
@@ -34,20 +28,24 @@ def provider(request: SignedIn, pk: int | None = None) -> HttpResponse:
     form = ProviderForm(sent(request), stored)
     if form.is_valid() and _saved(request, form, add=app is None):
         return redirect("approvals:sign-in")
-    only_here = people_only_of(app.provider_id).count() if app else 0
-    context = {"form": form, "app": app, "only_here": only_here, "here": "sign-in"}
+    linked = SocialAccount.objects.filter(provider=app and app.provider_id)
+    context = {
+        "form": form,
+        "app": app,
+        "linked": linked.count(),
+        "public_url": settings.PUBLIC_URL,
+        "here": "sign-in",
+    }
     return form_page(request, "sign_in/provider.html", context)
 
 
 def _saved(request: SignedIn, form: ProviderForm, *, add: bool) -> bool:
     """Save the provider if it answers; otherwise add the error to the form."""
-    fields: dict[str, Any] = form.cleaned_data
-    issuer = fields["issuer"]
-    hosts = [urlsplit(issuer).hostname] if fields["private"] else []
-    app = SocialApp(provider_id=issuer, settings={"private_hosts": hosts})
+    fields = form.cleaned_data
+    app = SocialApp(provider_id=fields["issuer"], settings=fields)
     from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
 
-    if problem := flow.provider_problem(app, SECONDS):
+    if problem := flow.provider_problem(app):
         message = _("Pausepoint cannot use this provider: %(problem)s")
         form.add_error("issuer", message % {"problem": problem})
         return False

@@ -39,7 +39,7 @@ from approvals.access.rate_limits import client_address
 from approvals.crypto import encryption
 from approvals.http import problem
 from hitlsite.accounts.admission import NotAdmitted, admit
-from hitlsite.accounts.log_out import log_out_address
+from hitlsite.accounts.log_out import end_at_request_of_provider, log_out_address
 from hitlsite.accounts.tokens import clean, decode_id_token, groups_in, moment, sid_of
 from hitlsite.accounts.transport import (
     Unintelligible,
@@ -61,7 +61,7 @@ class _Client(OpenIDConnectOAuth2Adapter):
     @cached_property
     def openid_config(self) -> dict[str, Any]:
         """Return the provider's description of itself. Raise RequestException."""
-        return read_config(self.provider_id)
+        return read_config(self.get_provider().app)
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
         """Return our address below PUBLIC_URL: the Host header of a request cannot be trusted."""
@@ -88,10 +88,7 @@ class _Client(OpenIDConnectOAuth2Adapter):
         id_token = kwargs["response"]["id_token"]
         nonce = self.state.get("nonce", "")
         config = self.openid_config
-        client = app.client_id
-        confirmed = decode_id_token(
-            id_token, config=config, client_id=client, nonce=nonce
-        )
+        confirmed = decode_id_token(id_token, config=config, nonce=nonce)
         claims = dict(confirmed)
         groups = groups_in(confirmed)
         if address := config.get("userinfo_endpoint"):
@@ -107,7 +104,7 @@ class _Client(OpenIDConnectOAuth2Adapter):
             elif groups is not None:
                 groups = groups_in(claims)
         self.state["groups"] = groups
-        self.state["log_out"] = log_out_address(config, id_token, client_id=client)
+        self.state["log_out"] = log_out_address(config, id_token)
         self.state["sid"] = sid_of(confirmed)
         kept = clean(claims) | {"auth_time": moment(confirmed.get("auth_time"))}
         return self.get_provider().sociallogin_from_response(request, kept)
@@ -236,9 +233,10 @@ def _unavailable(
     return problem(request, status, message, "provider_unavailable")
 
 
-def begin(request: HttpRequest, app: SocialApp, *, again: bool) -> HttpResponse:
-    """Redirect to a provider; with `again`, it must ask for the person's password or factor even if it knows them."""
+def begin(request: HttpRequest, app: SocialApp) -> HttpResponse:
+    """Redirect to a provider; with `?again`, it must ask for the person's password or factor even if it knows them."""
     start_calls(app)
+    again = "again" in request.GET
     nonce = secrets.token_urlsafe()
     parameters = {"nonce": nonce}
     if again:
@@ -261,9 +259,6 @@ def begin(request: HttpRequest, app: SocialApp, *, again: bool) -> HttpResponse:
 
 def finish(request: HttpRequest, app: SocialApp) -> HttpResponse:
     """Log the person in whom the provider sends back, or say why not."""
-    issuer = request.GET.get("iss", app.provider_id)
-    if issuer.rstrip("/") != app.provider_id:
-        return _failed(request, app, None, OAuth2Error("of another issuer"))
     start_calls(app)
     client = _Client(request, app.provider_id)
     try:
@@ -273,11 +268,14 @@ def finish(request: HttpRequest, app: SocialApp) -> HttpResponse:
     return response
 
 
-def provider_problem(app: SocialApp, seconds: float) -> str:
+PAGES = {"begin": begin, "finish": finish, "log_out": end_at_request_of_provider}
+
+
+def provider_problem(app: SocialApp, seconds: float | None = None) -> str:
     """Return why a provider cannot be used at present; "" if it answers as it should."""
-    start_calls(app, seconds)
     try:
-        read_config(app.provider_id)
+        start_calls(app, seconds)
+        read_config(app)
         if app.key:
             _secret_of(app)
     except requests.RequestException as error:

@@ -27,12 +27,12 @@ MAX_SUBJECT = 191
 
 
 def decode_id_token(
-    token: str, *, config: Mapping[str, Any], client_id: str, nonce: str
+    token: str, *, config: Mapping[str, Any], nonce: str
 ) -> dict[str, Any]:
     """Return the claims of a valid ID token of the log-in with this nonce. Raise OAuth2Error."""
     require = ["iss", "sub", "aud", "exp", "iat"]
-    claims = decode(token, config=config, client_id=client_id, require=require)
-    if claims.get("azp", client_id) != client_id:
+    claims = decode(token, config=config, require=require)
+    if claims.get("azp", config["client_id"]) != config["client_id"]:
         raise OAuth2Error("token: issued to another client")
     if not nonce or claims.get("nonce") != nonce:
         raise OAuth2Error("token: of another log-in")
@@ -41,12 +41,10 @@ def decode_id_token(
     return claims
 
 
-def decode_log_out_token(
-    token: str, *, config: Mapping[str, Any], client_id: str
-) -> dict[str, Any]:
+def decode_log_out_token(token: str, *, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the claims of a valid token of back-channel log-out. Raise OAuth2Error."""
     require = ["iss", "aud", "iat", "jti", "events"]
-    claims = decode(token, config=config, client_id=client_id, require=require)
+    claims = decode(token, config=config, require=require)
     kind = str(jwt.get_unverified_header(token).get("typ", "JWT")).lower()
     events = claims["events"]
     names = [claims.get(name, "") for name in ("jti", "sub", "sid")]
@@ -67,7 +65,7 @@ def decode_log_out_token(
 
 
 def decode(
-    token: str, *, config: Mapping[str, Any], client_id: str, require: Sequence[str]
+    token: str, *, config: Mapping[str, Any], require: Sequence[str]
 ) -> dict[str, Any]:
     """Return the claims of a token that the provider signed for us. Raise OAuth2Error."""
     try:
@@ -76,7 +74,7 @@ def decode(
             token,
             key=_signing_key(keys, jwt.get_unverified_header(token)),
             algorithms=ALGORITHMS,
-            audience=client_id,
+            audience=config["client_id"],
             issuer=config["issuer"],
             leeway=LEEWAY,
             options={"require": list(require)},

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import requests
 from allauth.socialaccount.models import SocialApp
+from django.utils.translation import gettext as _
 from requests.adapters import BaseAdapter
 
 from approvals.addresses import parse_destination
@@ -90,10 +91,12 @@ def of_the_provider(read: Callable[..., R]) -> Callable[..., R]:
     return reading
 
 
+@of_the_provider
 def start_calls(app: SocialApp, seconds: float | None = None) -> None:
     """Begin the time that all calls of this request to a provider share."""
     _deadline.set(time.monotonic() + (SECONDS if seconds is None else seconds))
-    _private_hosts.set(app.settings["private_hosts"])
+    own = [urlsplit(app.provider_id).hostname] if app.settings.get("private") else []
+    _private_hosts.set(app.settings.get("private_hosts", own))
 
 
 def checked_session() -> requests.Session:
@@ -119,11 +122,12 @@ def fetch(url: str, **headers: str) -> dict[str, Any]:
 
 
 @of_the_provider
-def read_config(issuer: str) -> dict[str, Any]:
-    """Return the provider's description of itself. Raise RequestException."""
+def read_config(app: SocialApp) -> dict[str, Any]:
+    """Return a provider's description of itself, and our `client_id` there. Raise RequestException."""
+    issuer = app.provider_id
     config = fetch(f"{issuer}/.well-known/openid-configuration")
-    if config["issuer"].rstrip("/") != issuer:
-        raise ValueError(f"the issuer is {config['issuer']}")
+    if str(config.get("issuer", "")).rstrip("/") != issuer:
+        raise Unintelligible(_("it names another issuer"))
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
         parse_destination(config[name], allow_private=is_private_host(config[name]))
-    return config
+    return {**config, "client_id": app.client_id}

@@ -7,9 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from allauth.account import views
-from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal import ratelimit
-from allauth.socialaccount.models import SocialApp
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
@@ -27,9 +25,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions
 from approvals.access.factors import has_factor
-from approvals.access.providers import known_providers, provider_of
+from approvals.access.providers import known_providers
 from approvals.http import SignedIn, View, problem
-from hitlsite.accounts.adapter import LOG_OUT_KEY
+from hitlsite.accounts.adapter import AT_PROVIDER
 from hitlsite.accounts.passwords import (
     has_password,
     refuse_password,
@@ -48,61 +46,43 @@ class LogIn(views.LoginView):
         return context
 
 
-@login_not_required
-@require_GET
-def single_sign_on(request: HttpRequest, key: str = "") -> HttpResponse:
-    """Send a person to a provider to log in; without `key`, to the one of the settings."""
-    app = _provider(request, key)
-    from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
+def _at_provider(name: str, action: str = "single_sign_on") -> View[...]:
+    """Return a page of a provider, whose libraries are loaded by the first log-in; without `key`, of that of the settings."""
 
-    return flow.begin(request, app, again="again" in request.GET)
+    @login_not_required
+    def page(request: HttpRequest, key: str = "") -> HttpResponse:
+        app = next((each for each in known_providers() if each.key == key), None)
+        if app is None:
+            raise Http404
+        if not ratelimit.consume(
+            request, app="allauth.account", action=action, limit_get=True
+        ):
+            return too_many_requests(request)
+        from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
+
+        response: HttpResponse = flow.PAGES[name](request, app)
+        return response
+
+    return page
 
 
-@login_not_required
-@require_GET
-def single_sign_on_callback(request: HttpRequest, key: str = "") -> HttpResponse:
-    """Log in a person who comes back from a provider."""
-    app = _provider(request, key)
-    from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
-
-    return flow.finish(request, app)
-
-
-@login_not_required
-@csrf_exempt
-@require_POST
-def log_out_by_provider(request: HttpRequest, key: str = "") -> HttpResponse:
-    """End sessions at the request of a provider, which signs it."""
-    app = _provider(request, key, "log_out_by_provider")
-    from hitlsite.accounts import log_out  # noqa: PLC0415 - loaded late
-
-    return log_out.end_at_request_of_provider(request, app)
+single_sign_on = require_GET(_at_provider("begin"))
+single_sign_on_callback = require_GET(_at_provider("finish"))
+log_out_by_provider = csrf_exempt(
+    require_POST(_at_provider("log_out", "log_out_by_provider"))
+)
 
 
 class LogOut(LogoutView):
     """Log out here, and then at the provider where the person logged in."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        at_provider = request.session.get(LOG_OUT_KEY, {})
+        at_provider = request.session.get(AT_PROVIDER, {})
         response: HttpResponse = super().post(request, *args, **kwargs)
         if not at_provider.get("address"):
             return response
         # Not a redirect: with `form-action 'self'`, browsers stop a form that leads to another site.
         return render(request, "account/log_out_at_provider.html", at_provider)
-
-
-def _provider(
-    request: HttpRequest, key: str, action: str = "single_sign_on"
-) -> SocialApp:
-    """Return a provider. Raise Http404 if there is none, and end the request of an address that has come too often."""
-    app = next((each for each in known_providers() if each.key == key), None)
-    if app is None:
-        raise Http404
-    if not ratelimit.consume(
-        request, app="allauth.account", action=action, limit_get=True
-    ):
-        raise ImmediateHttpResponse(too_many_requests(request))
-    return app
 
 
 def factor_page(name: str) -> View[...]:
@@ -145,9 +125,10 @@ class LogInAgain(OwnPassword, views.ReauthenticateView):
     ) -> HttpResponseBase:
         if has_factor(request.user.pk):
             return factor_page("prove")(request)
-        app = None if has_password(request.user) else provider_of(request.user)
-        if app is not None:
-            start = reverse("single_sign_on", args=[app.key] if app.key else [])
+        at_provider = request.session.get(AT_PROVIDER)
+        if at_provider and not has_password(request.user):
+            key = at_provider["key"]
+            start = reverse("single_sign_on", args=[key] if key else [])
             query = {"again": "1", "next": request.GET.get("next", "")}
             return redirect(f"{start}?{urlencode(query)}")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 
-from allauth.socialaccount.models import SocialApp
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
@@ -15,11 +12,12 @@ from django.utils.translation import ngettext
 from approvals.access.administrators import break_glass_account, can_break_glass
 from approvals.access.factors import lacking
 from approvals.access.providers import known_providers
+from approvals.actions.upkeep.rotating import outdated_secrets
 from approvals.models.people import RoleName
 from approvals.text.text import visible
 from hitlsite.health.parts import OK, WARN, SystemPart
 
-#: How long the page waits for the providers of single sign-on.
+#: How long the page waits for each provider of single sign-on.
 PROVIDER_SECONDS = 2.0
 
 
@@ -31,30 +29,16 @@ def single_sign_on() -> Iterator[SystemPart]:
         return
     from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
 
-    check = flow.provider_problem
-    with ThreadPoolExecutor(len(apps)) as pool:
-        # In the language of this request.
-        checks = [
-            pool.submit(copy_context().run, check, app, PROVIDER_SECONDS)
-            for app in apps
-        ]
-    for app, checked in zip(apps, checks, strict=True):
+    for app in apps:
         names = {"name": visible(app.name), "issuer": visible(app.provider_id)}
-        if problem := checked.result():
+        if problem := flow.provider_problem(app, PROVIDER_SECONDS):
+            advice = _("Check it under Sign-in, and at the provider: %(problem)s")
             summary = _("%(name)s (%(issuer)s) cannot be used") % names
-            yield SystemPart(part, WARN, summary, _advice(app, problem))
+            yield SystemPart(part, WARN, summary, advice % {"problem": problem})
         else:
             yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
     if settings.OIDC_ONLY:
         yield _break_glass()
-
-
-def _advice(app: SocialApp, problem: str) -> str:
-    if app.key:
-        advice = _("Check it under Administration > Sign-in: %(problem)s")
-    else:
-        advice = _("Check OIDC_ISSUER and the provider: %(problem)s")
-    return advice % {"problem": problem}
 
 
 def _break_glass() -> SystemPart:
@@ -67,6 +51,18 @@ def _break_glass() -> SystemPart:
         "manage.py breakglass --user NAME"
     )
     return SystemPart(part, WARN, _("None that could log in"), advice)
+
+
+def former_keys() -> Iterator[SystemPart]:
+    if not settings.SECRET_KEY_FALLBACKS:
+        return
+    part = _("Former SECRET_KEYs")
+    number = len(outdated_secrets())
+    if number:
+        summary = _("Rows with secrets that need one: %(count)d") % {"count": number}
+        yield SystemPart(part, WARN, summary, _("Run manage.py rotatesecrets."))
+    else:
+        yield SystemPart(part, OK, _("No stored secret needs one"))
 
 
 def second_factors() -> Iterator[SystemPart]:

@@ -163,7 +163,7 @@ def add(issuer: str, **more: Any) -> dict[str, Any]:
 
 def begin(client: Client, *, at: str = "", **query: str) -> str:
     """Return the address at the provider to which the log-in page leads."""
-    return client.get(f"/login/sso/{at}", query).headers["Location"]
+    return client.get(at or "/login/sso/", query).headers["Location"]
 
 
 def came_back(client: Client, to: str) -> Any:

@@ -69,9 +69,7 @@ class Providers(Noun):
             "name": visible(change.value["name"]),
             "issuer": visible(change.value["issuer"]),
         }
-        if change.before is None:
-            return _("Let people log in with %(name)s (%(issuer)s)") % words
-        return _("Change how people log in with %(name)s (%(issuer)s)") % words
+        return _("Let people log in with %(name)s (%(issuer)s), like this:") % words
 
     def lines(self, change: PendingChange) -> Sequence[str]:
         after = dict(change.value)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.models import SocialAccount, SocialApp
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import can_break_glass, needs_second
-from approvals.access.providers import SALT, known_providers, people_only_of
+from approvals.access.providers import SALT, known_providers
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_rights
 from approvals.actions.logins import SUBJECT, end_sessions_at_provider
@@ -26,9 +25,8 @@ from approvals.policy.loosening import mapping_loosens, provider_loosens
 from approvals.record import audit
 from approvals.states import Door
 
-#: All mappings are read at each log-in at a provider, and all providers for the log-in page.
+#: All are read at each log-in at the provider.
 MOST = 500
-MOST_PROVIDERS = 20
 
 
 def save_provider(
@@ -36,19 +34,17 @@ def save_provider(
 ) -> PendingChange | None:
     """Add the provider of an issuer, or change it, or return the pending change if it needs another administrator.
 
-    Without a new `secret`, the present one stays. Raise NotFound, NotAllowed or Conflict.
+    Without a new `secret`, the present one stays. Raise NotAllowed or Conflict.
     """
     issuer = fields["issuer"]
     with transaction.atomic():
         standing = lock_people(by)
         before = described_provider(issuer)
-        if add:
-            _require_room(fields)
-        elif before is None:
-            raise NotFound(_("Provider not found. Someone may have removed it."))
         stored = dict(fields)
         if secret := stored.pop("secret"):
             stored["secret"] = encrypt_secret(secret)
+        if add:
+            _require_new(stored)
         loosens = provider_loosens(before, stored)
         if loosens and needs_second(standing):
             return request_change(
@@ -69,15 +65,10 @@ def encrypt_secret(secret: str) -> str:
     return encryption(SALT).encrypt(secret.encode()).decode()
 
 
-def _require_room(stored: Mapping[str, Any]) -> None:
-    known = known_providers()
-    if any(app.provider_id == stored["issuer"] for app in known):
-        raise Conflict(_("This issuer is set up already."))
-    if any(app.key == stored["slug"] for app in known):
-        raise Conflict(_("Another provider has this short name. Choose another one."))
-    if len(known) >= MOST_PROVIDERS:
-        message = _("There are %(number)d providers already. Remove one first.")
-        raise Conflict(message % {"number": MOST_PROVIDERS})
+def _require_new(stored: Mapping[str, Any]) -> None:
+    for app in known_providers():
+        if app.provider_id == stored["issuer"] or app.key == stored["slug"]:
+            raise Conflict(_("Another provider has this issuer or short name."))
 
 
 def described_provider(issuer: str) -> dict[str, Any] | None:
@@ -85,14 +76,7 @@ def described_provider(issuer: str) -> dict[str, Any] | None:
     app = SocialApp.objects.filter(provider_id=issuer).first()
     if app is None:
         return None
-    return {
-        "name": app.name,
-        "issuer": issuer,
-        "slug": app.key,
-        "client_id": app.client_id,
-        "link_by_email": app.settings["link_by_email"],
-        "private": bool(app.settings["private_hosts"]),
-    }
+    return {name: app.settings[name] for name in app.settings if name != "secret"}
 
 
 def write_provider(stored: Mapping[str, Any], *, by: User | None) -> None:
@@ -101,44 +85,34 @@ def write_provider(stored: Mapping[str, Any], *, by: User | None) -> None:
     app = SocialApp.objects.filter(provider_id=issuer).first()
     change = "provider changed"
     if app is None:
-        _require_room(stored)
+        _require_new(stored)
+        app = SocialApp(provider_id=issuer, key=stored["slug"])
         change = "provider added"
-        app = SocialApp(
-            provider="openid_connect", provider_id=issuer, key=stored["slug"]
-        )
     app.name = stored["name"]
     app.client_id = stored["client_id"]
-    app.settings |= {
-        "link_by_email": stored["link_by_email"],
-        "private_hosts": [urlsplit(issuer).hostname] if stored["private"] else [],
-    }
-    if "secret" in stored:
-        app.settings["secret"] = stored["secret"]
+    app.settings |= stored
     app.save()
-    about = {"change": change, "new_secret": "secret" in stored}
-    _record({**about, **(described_provider(issuer) or {})}, by, Door.DASHBOARD)
+    about = {"change": change, "new_secret": "secret" in stored, **app.settings}
+    del about["secret"]
+    _record(about, by, Door.DASHBOARD)
 
 
 def remove_provider(issuer: str, *, by: User) -> None:
-    """Remove a provider with its mappings, and end the sessions that began there, on record. Raise NotFound or Conflict.
+    """Remove a provider with its mappings, and end the sessions that began there, on record. Raise NotAllowed or Conflict.
 
     People stay linked to it, in case it is added again.
     """
     with transaction.atomic():
         lock_people(by)
-        stored = described_provider(issuer)
-        if stored is None:
-            raise NotFound(_("Provider not found. Someone may have removed it."))
-        if people_only_of(issuer).filter(pk=by.pk).exists():
-            raise Conflict(
-                _(
-                    "You can log in only with this provider. Set up another way to log in first, such as a password."
-                )
-            )
+        linked = SocialAccount.objects.filter(provider=issuer, user=by)
+        if linked.exists() and not by.has_usable_password():
+            message = _("You log in with this provider. Set up a password first.")
+            raise Conflict(message)
         GroupMapping.objects.filter(issuer=issuer).delete()
         SocialApp.objects.filter(provider_id=issuer).delete()
         end_sessions_at_provider(issuer)
-        _record({"change": "provider removed", **stored}, by, Door.DASHBOARD)
+        about = {"change": "provider removed", "issuer": issuer}
+        _record(about, by, Door.DASHBOARD)
 
 
 def change_mapping(

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.conf import settings
-from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
 from approvals.access.providers import known_providers
@@ -45,25 +43,9 @@ class ProviderForm(forms.Form):
     issuer = forms.CharField(
         label=_("Issuer"),
         max_length=200,
-        validators=[
-            RegexValidator(
-                r"^https?://[^\s/?#]+[^\s?#]*\Z",
-                _("Enter a URL such as https://login.example.org."),
-            )
-        ],
         help_text=_("Such as https://login.example.org/realms/corp."),
     )
-    slug = forms.SlugField(
-        label=_("Short name in addresses"),
-        max_length=40,
-        validators=[
-            RegexValidator(
-                r"^(?:callback|log-out)\Z",
-                _("Choose another short name."),
-                inverse_match=True,
-            )
-        ],
-    )
+    slug = forms.SlugField(label=_("Short name in addresses"), max_length=40)
     client_id = forms.CharField(label=_("Client ID"), max_length=191)
     secret = forms.CharField(
         label=_("Client secret"),
@@ -85,10 +67,6 @@ class ProviderForm(forms.Form):
 
     def __init__(self, data: Any, stored: Mapping[str, Any] | None = None) -> None:
         super().__init__(data, initial=stored)
-        address = f"{settings.PUBLIC_URL}/login/sso/{_('SHORT-NAME')}/callback/"
-        self.fields["slug"].help_text = _(
-            "The redirect URL to register at the provider is %(address)s"
-        ) % {"address": address}
         if stored is not None:
             self.fields["issuer"].disabled = True
             self.fields["slug"].disabled = True
@@ -99,7 +77,7 @@ class ProviderForm(forms.Form):
 
     def clean_issuer(self) -> str:
         issuer: str = self.cleaned_data["issuer"]
-        return issuer.removesuffix("/.well-known/openid-configuration").rstrip("/")
+        return issuer.rstrip("/")
 
 
 class MappingForm(forms.Form):

@@ -19,6 +19,7 @@ from tests.support.openid_provider import CLIENT, Provider, add, log_in
 from tests.support.people import PASSWORD
 
 pytestmark = pytest.mark.django_db
+TAKEN = "Another provider has this issuer or short name."
 LIST = "/settings/single-sign-on/"
 ADD = "/settings/single-sign-on/add/"
 
@@ -60,14 +61,14 @@ def stored(provider: Provider, **more: object) -> dict[str, object]:
 
 def test_an_administrator_adds_changes_and_removes_a_provider_on_record(ann, provider, client):
     desk = browser(ann)
-    sent = fields(provider, issuer=f" {provider.issuer}/.well-known/openid-configuration ")
+    sent = fields(provider, issuer=f" {provider.issuer}/ ")
     assert desk.post(ADD, sent).headers["Location"] == LIST
     app = SocialApp.objects.get()
     link = parse(desk.get(LIST).text).find("a", class_="row-title")[0]
     assert (link.words, link.attributes["href"]) == ("Partner", address_of(app))
     pat = User.objects.create_user("pat", password=PASSWORD)
     SocialAccount.objects.create(user=pat, provider=provider.issuer, uid="d-1")
-    assert log_in(client, at="partner/").status_code == 302
+    assert log_in(client, at="/login/with/partner/").status_code == 302
     change = fields(provider, name="Company", secret="", issuer="https://other.example.org", slug="other")
     assert desk.post(address_of(app), change).headers["Location"] == LIST
     GroupMapping.objects.create(issuer=provider.issuer, value="fin", group=Role.objects.get(name="auditor").group)
@@ -83,7 +84,7 @@ def test_an_administrator_adds_changes_and_removes_a_provider_on_record(ann, pro
     assert changes() == [
         {"change": "provider added", "new_secret": True, **stored(provider)},
         {"change": "provider changed", "new_secret": False, **named},
-        {"change": "provider removed", **named},
+        {"change": "provider removed", "issuer": provider.issuer},
     ]
     assert desk.post(f"{address_of(app)}remove/").status_code == 404
 
@@ -94,7 +95,7 @@ def test_the_secret_is_encrypted_and_never_shown_again(ann, provider):
     desk.post(ADD, fields(provider))
     confirm(waiting_change(), dora)
     app = SocialApp.objects.get()
-    kept = json.dumps([app.secret, app.settings, app.key, *AuditEntry.objects.values_list("data", flat=True)])
+    kept = json.dumps([app.secret, app.settings, app.key, *[entry.data for entry in AuditEntry.objects.all()]])
     pages = [desk.get(each).text for each in (LIST, address_of(app), "/audit/")]
     refused = desk.post(address_of(app), fields(provider, name="")).text
     secrets = (CLIENT["client_secret"], app.settings["secret"])
@@ -109,13 +110,13 @@ def test_another_administrator_confirms_a_new_provider_and_what_loosens_one(ann,
     desk.post(ADD, fields(provider))
     assert SocialApp.objects.count() == 0
     page = parse(browser(dora).get(LIST).text).find("ul", class_="pending-changes")[0]
-    assert page.find("a")[0].words == f"Let people log in with Partner ({provider.issuer})"
+    assert page.find("a")[0].words == f"Let people log in with Partner ({provider.issuer}), like this:"
     assert CLIENT["client_secret"] not in page.words
     confirm(waiting_change(), dora)
     app = SocialApp.objects.get()
     desk.post(address_of(app), fields(provider, secret="", link_by_email="on"))
     page = parse(browser(dora).get("/settings/changes/").text).find("ul", class_="pending-changes")[0]
-    assert page.find("a")[0].words == f"Change how people log in with Partner ({provider.issuer})"
+    assert page.find("a")[0].words == f"Let people log in with Partner ({provider.issuer}), like this:"
     assert actions.described_provider(provider.issuer) == stored(provider)
     confirm(waiting_change(), dora)
     assert actions.described_provider(provider.issuer) == stored(provider, link_by_email=True)
@@ -143,8 +144,8 @@ def test_two_new_providers_that_wait_cannot_get_the_same_address(ann, provider):
     ("name", "value"),
     [
         ("name", ""), ("name", "x" * 41), ("name", "a\0b"), ("issuer", ""), ("issuer", "login.example.org"),
-        ("issuer", "https://a b"), ("issuer", "https://login.example.org/?a"), ("issuer", "ftp://login.example.org"),
-        ("issuer", "https://" + "x" * 200), ("slug", ""), ("slug", "a b"), ("slug", "callback"), ("slug", "log-out"),
+        ("issuer", "https://a b"), ("issuer", "https://[::1"), ("issuer", "ftp://login.example.org"),
+        ("issuer", "https://" + "x" * 200), ("slug", ""), ("slug", "a b"),
         ("slug", "x" * 41), ("client_id", ""), ("client_id", "x" * 192), ("secret", ""), ("secret", "x" * 1001),
     ],
 )  # fmt: skip
@@ -162,12 +163,12 @@ def test_bad_input_gets_the_form_again(ann, provider, name, value):
         ((404, b""), {}, "{url}: answered 404"),
         ((500, b""), {}, "{url}: answered 500"),
         ((200, b"[]"), {}, "{url}: no JSON object"),
-        ((200, b'{"issuer": "https://other.example.org"}'), {}, "ValueError: the issuer is https://other.example.org"),
-        (None, {"private": ""}, "{url}: The address must start with https://."),
+        ((200, b'{"issuer": "https://other.example.org"}'), {}, "it names another issuer"),
+        (None, {"private": ""}, "{url}: the address must start with https://"),
         (
             None,
             {"issuer": "http://169.254.169.254", "private": "on"},
-            "{url}: The address points to 169.254.169.254, which",
+            "{url}: the address points to 169.254.169.254, which",
         ),
     ],
 )
@@ -180,26 +181,21 @@ def test_a_provider_that_cannot_be_used_is_refused_in_words(ann, provider, answe
     refused = browser(ann).post(ADD, sent)
     (error,) = errors(refused)
     url = f"{sent['issuer']}/.well-known/openid-configuration"
-    print(error)
     assert error.startswith(f"Pausepoint cannot use this provider: {problem.format(url=url)}")
     assert (refused.status_code, SocialApp.objects.count()) == (422, 0)
 
 
-def test_the_same_issuer_or_short_name_twice_and_too_many_are_refused(ann, provider, settings, monkeypatch):
+def test_the_same_issuer_or_short_name_twice_is_refused(ann, provider, settings):
     desk = browser(ann)
     add(provider.issuer)
-    assert errors(desk.post(ADD, fields(provider, slug="more"))) == ["This issuer is set up already."]
+    assert errors(desk.post(ADD, fields(provider, slug="more"))) == [TAKEN]
     with Provider() as other:
-        assert errors(desk.post(ADD, fields(other))) == ["Another provider has this short name. Choose another one."]
+        assert errors(desk.post(ADD, fields(other))) == [TAKEN]
         settings.OIDC_ISSUER = other.issuer
-        assert errors(desk.post(ADD, fields(other, slug="more"))) == ["This issuer is set up already."]
-    with Provider() as third:
-        monkeypatch.setattr(actions, "MOST_PROVIDERS", 2)
-        message = "There are 2 providers already. Remove one first."
-        assert errors(desk.post(ADD, fields(third, slug="more"))) == [message]
+        assert errors(desk.post(ADD, fields(other, slug="more"))) == [TAKEN]
 
 
-def test_the_page_says_whom_a_removal_keeps_out_and_no_one_removes_their_own_only_way(ann, provider):
+def test_the_page_says_how_many_people_a_removal_concerns_and_no_one_removes_their_own_only_way(ann, provider):
     add(provider.issuer)
     app = SocialApp.objects.get()
     for name in ("pat", "pam"):
@@ -210,13 +206,13 @@ def test_the_page_says_whom_a_removal_keeps_out_and_no_one_removes_their_own_onl
     client = Client()
     client.force_login(root)
     words = parse(client.get(address_of(app)).text).find("section", **{"aria-labelledby": "removal"})[0].words
-    assert "2 people can log in with it only, and need another way, such as a link to set a password." in words
+    assert "3 people are linked to it. Those without a password or passkey need a link to set a password." in words
     root.set_unusable_password()
     root.save()
     client.force_login(root)
     refused = client.post(f"{address_of(app)}remove/")
     assert (refused.status_code, SocialApp.objects.count()) == (409, 1)
-    assert "You can log in only with this provider." in parse(refused.text).words
+    assert "You log in with this provider. Set up a password first." in parse(refused.text).words
 
 
 def test_others_do_not_see_the_pages_and_what_is_gone_gets_one(ann, provider):
