@@ -125,9 +125,9 @@ class LogInAgain(OwnPassword, views.ReauthenticateView):
     ) -> HttpResponseBase:
         if has_factor(request.user.pk):
             return factor_page("prove")(request)
-        at_provider = request.session.get(AT_PROVIDER)
-        if at_provider and not has_password(request.user):
-            key = at_provider["key"]
+        at_provider = request.session.get(AT_PROVIDER, {})
+        if (at_provider or settings.OIDC_ISSUER) and not has_password(request.user):
+            key = at_provider.get("key")
             start = reverse("single_sign_on", args=[key] if key else [])
             query = {"again": "1", "next": request.GET.get("next", "")}
             return redirect(f"{start}?{urlencode(query)}")

@@ -93,7 +93,7 @@ def write_provider(stored: Mapping[str, Any], *, by: User | None) -> None:
     app.settings |= stored
     app.save()
     about = {"change": change, "new_secret": "secret" in stored, **app.settings}
-    del about["secret"]
+    about.pop("secret", None)
     _record(about, by, Door.DASHBOARD)
 
 

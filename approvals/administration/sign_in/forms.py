@@ -50,7 +50,7 @@ class ProviderForm(forms.Form):
     secret = forms.CharField(
         label=_("Client secret"),
         max_length=1000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     link_by_email = forms.BooleanField(
         label=_("Open existing accounts by confirmed email address"),
