@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -65,7 +64,7 @@ class ProviderForm(forms.Form):
         help_text=_("Then its host may also use http://."),
     )
 
-    def __init__(self, data: Any, stored: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, data: Any, stored: dict[str, Any] | None = None) -> None:
         super().__init__(data, initial=stored)
         if stored is not None:
             self.fields["issuer"].disabled = True
