@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 
 def encryption(salt: str, value: str = "seal") -> MultiFernet:
     """Return an encryption that uses SECRET_KEY, and the fallbacks to decrypt. Each salt and value gives a different key."""
+    return MultiFernet(_keys(salt, value))
+
+
+def _keys(salt: str, value: str = "seal") -> list[Fernet]:
     # The default value keeps earlier ciphertexts readable.
     derived = (
         salted_hmac(salt, value, secret=key, algorithm="sha256")
         for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     )
-    return MultiFernet([Fernet(urlsafe_b64encode(key.digest())) for key in derived])
+    return [Fernet(urlsafe_b64encode(key.digest())) for key in derived]
+
+
+def renewed(salt: str, text: str) -> str:
+    """Return a ciphertext under the current key; unchanged if it is already. Raise InvalidToken if no key can read it."""
+    keys = _keys(salt)
+    try:
+        keys[0].decrypt(text)
+    except InvalidToken:
+        return MultiFernet(keys).rotate(text).decode()
+    return text
 
 
 def keyed_digests(purpose: str, text: bytes) -> tuple[str, ...]:

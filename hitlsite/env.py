@@ -21,6 +21,7 @@ from hitlsite.server.pooled import PooledConnection
 
 #: Roles that new people may have at once.
 ROLES = frozenset({"requester", "approver", "auditor"})
+ALL_ROLES = ROLES | {"administrator"}
 TRUE = frozenset({"1", "true", "yes", "on"})
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 FALSE = frozenset({"0", "false", "no", "off"})
@@ -44,12 +45,28 @@ def boolean(name: str, *, default: bool) -> bool:
 
 def whole_number(name: str, *, default: int, lowest: int, highest: int) -> int:
     """Return a whole number from `lowest` to `highest`."""
-    value = text(name, str(default))
+    return _number(name, text(name, str(default)), lowest, highest)
+
+
+def _number(name: str, value: str, lowest: int, highest: int) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", value) or not lowest <= int(value) <= highest:
         raise ImproperlyConfigured(
             f"{name}={value!r} is not valid. Set it to a whole number from {lowest} to {highest}."
         )
     return int(value)
+
+
+def by_role(name: str, *, default: int, lowest: int, highest: int) -> dict[str, int]:
+    """Return a whole number for everyone, under "", and those for roles, such as `12,administrator:4`."""
+    numbers = {"": default}
+    for item in comma_separated(name):
+        role, _colon, value = item.rpartition(":")
+        if role not in {"", *ALL_ROLES}:
+            raise ImproperlyConfigured(
+                f"{name} contains {item}. Use a number, and roles such as administrator:4."
+            )
+        numbers[role] = _number(name, value, lowest, highest)
+    return numbers
 
 
 def comma_separated(name: str, default: tuple[str, ...] = ()) -> list[str]:

@@ -207,7 +207,7 @@ OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", "groups")
 OIDC_SCOPES = env.comma_separated("OIDC_SCOPES", ("openid", "profile", "email"))
 OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")
 #: Roles that need a second factor, and the day from which people without one can only set one up.
-SECOND_FACTOR_ROLES = env.choices("SECOND_FACTOR_ROLES", {*env.ROLES, "administrator"})
+SECOND_FACTOR_ROLES = env.choices("SECOND_FACTOR_ROLES", env.ALL_ROLES)
 SECOND_FACTOR_FROM = env.day("SECOND_FACTOR_FROM")
 #: The window of all limits below, and the wait that a refused client is given.
 LIMIT_SECONDS = 300
@@ -223,13 +223,13 @@ ACCOUNT_RATE_LIMITS = {
 }
 #: The challenge and the answer count.
 MFA_RATE_LIMITS = {"webauthn_login": f"200/{LIMIT_SECONDS}s/ip"}
-#: Minutes without use, and hours since the log-in, after which a session ends; 0 idle minutes mean never.
-SESSION_IDLE_MINUTES = env.whole_number(
+#: Minutes without use, and hours since the log-in, after which a session ends, by role; 0 idle minutes mean never.
+SESSION_IDLE_MINUTES = env.by_role(
     "SESSION_IDLE_MINUTES", default=0, lowest=0, highest=100_000
 )
 SIGN_IN_DAYS = env.whole_number("SIGN_IN_DAYS", default=180, lowest=1, highest=3650)
-SESSION_HOURS = env.whole_number("SESSION_HOURS", default=336, lowest=1, highest=8760)
-SESSION_COOKIE_AGE = SESSION_HOURS * 3600
+SESSION_HOURS = env.by_role("SESSION_HOURS", default=336, lowest=1, highest=8760)
+SESSION_COOKIE_AGE = max(SESSION_HOURS.values()) * 3600
 SESSION_ENGINE = "approvals.access.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 if SESSION_COOKIE_SECURE:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from django.db.models import Exists
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from approvals.access.factors import stopped
+from approvals.access.factors import people_with, stopped
 from approvals.crypto import encryption
 from approvals.db.many import any_of
 
@@ -43,6 +43,16 @@ class SessionStore(db.SessionStore):
             session_key is not None and session_key.isascii() and session_key.isalnum()
         )
         super().__init__(session_key if possible else None)
+
+
+def limit_of(limits: Mapping[str, int], person: User) -> int:
+    """Return the strictest of the limits by role that apply to a person; 0 for none."""
+    applying = [
+        limit
+        for role, limit in limits.items()
+        if not role or people_with([role]).filter(pk=person.pk).exists()
+    ]
+    return min(filter(None, applying), default=0)
 
 
 def note_use(session_key: str) -> None:

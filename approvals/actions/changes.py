@@ -33,7 +33,7 @@ OF_PEOPLE = frozenset(
     }
 )
 #: Members of a value that are never recorded.
-_UNRECORDED = frozenset({"secret_hash"})
+_UNRECORDED = frozenset({"secret", "secret_hash"})
 
 
 def request_change(

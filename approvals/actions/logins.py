@@ -11,11 +11,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from approvals.access.administrators import break_glass_account
+from approvals.access.factors import people_with
 from approvals.access.rate_limits import network_of
 from approvals.access.sessions import STORED_EVERY, SessionStore, notice_key
 from approvals.db.many import any_of
@@ -29,8 +31,8 @@ from approvals.states import Door
 
 SUBJECT = audit.Subject(scope="desk")
 MAX_BROWSER = 300
-#: Most idle sessions that one call ends.
-MOST_ENDED = 100
+#: Most old sessions that one call ends.
+MOST_ENDED = 500
 #: How long a browser is told at its next page why its session has ended.
 TOLD_FOR = timedelta(days=7)
 
@@ -132,10 +134,19 @@ def end_provider_sessions(
             named = named.filter(subject=subject)
         if sid:
             named = named.filter(sid__in={sid, ""} if subject else {sid})
-        keys: dict[int, list[str]] = {}
-        for each in named.select_related("session"):
-            keys.setdefault(each.session.person_id, []).append(each.session.session_key)
-        return sum(_end(person, each) for person, each in keys.items())
+        return _end_named(named)
+
+
+def end_sessions_at_provider(issuer: str) -> None:
+    """End all sessions that began at a provider."""
+    _end_named(ProviderSession.objects.filter(issuer=issuer))
+
+
+def _end_named(named: QuerySet[ProviderSession]) -> int:
+    keys: dict[int, list[str]] = {}
+    for each in named.select_related("session"):
+        keys.setdefault(each.session.person_id, []).append(each.session.session_key)
+    return sum(_end(person, each) for person, each in keys.items())
 
 
 def store_activity(used: Mapping[str, datetime]) -> None:
@@ -155,17 +166,25 @@ def store_activity(used: Mapping[str, datetime]) -> None:
         PersonSession.objects.bulk_update(sessions, ["last_active_at"], batch_size=500)
 
 
-def end_idle_sessions() -> None:
-    """End the sessions that were not used for the minutes of the settings. Their last use is stored some minutes late."""
-    if not settings.SESSION_IDLE_MINUTES:
-        return
-    idle = timedelta(minutes=settings.SESSION_IDLE_MINUTES, seconds=2 * STORED_EVERY)
+def end_old_sessions() -> None:
+    """End the sessions that the settings limit for everyone or for a role of their owner, some minutes after the limit."""
+    now = timezone.now()
+    over = Q(pk=None)
+    for role, hours in settings.SESSION_HOURS.items():
+        over |= Q(_of(role), started_at__lt=now - timedelta(hours=hours))
+    for role, minutes in settings.SESSION_IDLE_MINUTES.items():
+        if minutes:
+            # The last use is stored late.
+            idle = timedelta(minutes=minutes, seconds=2 * STORED_EVERY)
+            over |= Q(_of(role), used__lt=now - idle)
     last_use = Coalesce("last_active_at", "started_at")
-    sessions = PersonSession.objects.alias(used=last_use).filter(
-        used__lt=timezone.now() - idle
-    )
+    sessions = PersonSession.objects.alias(used=last_use).filter(over)
     for session in sessions[:MOST_ENDED]:
         _end(session.person_id, [session.session_key], EndReason.IDLE)
+
+
+def _of(role: str) -> Q:
+    return Q(person__in=people_with([role])) if role else Q()
 
 
 def end_session(person: User, session_id: int) -> bool:

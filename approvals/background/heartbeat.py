@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.access import sessions
-from approvals.actions.logins import end_idle_sessions, store_activity
+from approvals.actions.logins import end_old_sessions, store_activity
 from approvals.db import pool
 from approvals.models.processes import BEAT, WorkerKind
 
@@ -52,7 +52,7 @@ async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
                 if time.monotonic() - stored_at >= sessions.STORED_EVERY:
                     stored_at = time.monotonic()
                     await pool.run(store_activity, sessions.take_used())
-                    await pool.run(end_idle_sessions)
+                    await pool.run(end_old_sessions)
             except pool.AWAY as error:
                 pool.outage.record_failure(error)
             except Exception:

@@ -612,6 +612,7 @@ class Migration(migrations.Migration):
             name="GroupMapping",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("issuer", models.CharField(max_length=200)),
                 ("value", models.CharField(max_length=254)),
                 (
                     "confirmed_by",
@@ -640,7 +641,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(fields=("value", "group"), name="one_mapping_of_value_and_group")
+                    models.UniqueConstraint(
+                        fields=("issuer", "value", "group"), name="one_mapping_of_value_and_group"
+                    )
                 ],
             },
         ),
@@ -748,6 +751,7 @@ class Migration(migrations.Migration):
                             ("scope", "Approver scope"),
                             ("policy", "Policy"),
                             ("group_mapping", "Group mapping"),
+                            ("provider", "Sign-in provider"),
                         ],
                         max_length=16,
                     ),

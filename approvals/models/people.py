@@ -118,6 +118,7 @@ class PendingChange(models.Model):
         SCOPE = "scope", _("Approver scope")
         POLICY = "policy", _("Policy")
         GROUP_MAPPING = "group_mapping", _("Group mapping")
+        PROVIDER = "provider", _("Sign-in provider")
 
     #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)
@@ -157,8 +158,9 @@ class PendingChange(models.Model):
 
 
 class GroupMapping(models.Model):
-    """A value of the provider's group claim, and the role or team that its people have from each log-in on."""
+    """A value of the group claim of a provider, and the role or team that its people have from each log-in on."""
 
+    issuer = models.CharField(max_length=200)
     value = models.CharField(max_length=254)
     #: The group of a role, or a team.
     group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="+")
@@ -173,7 +175,8 @@ class GroupMapping(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["value", "group"], name="one_mapping_of_value_and_group"
+                fields=["issuer", "value", "group"],
+                name="one_mapping_of_value_and_group",
             )
         ]
 

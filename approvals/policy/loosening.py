@@ -238,6 +238,15 @@ def teams_loosen(
     return bool(joined & named) or (read and bool(joined | left))
 
 
+def provider_loosens(before: Stored | None, after: Stored) -> bool:
+    """Return whether more people may log in at a provider, or it may be at more addresses; None stands for no provider."""
+    if before is None or before["client_id"] != after["client_id"]:
+        return True
+    return any(
+        after[name] and not before[name] for name in ("link_by_email", "private")
+    )
+
+
 def mapping_loosens(*, added: bool, others: bool) -> bool:
     """Return whether a change of a group mapping may let people do more.
 

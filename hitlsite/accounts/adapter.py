@@ -26,6 +26,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.access import rate_limits
+from approvals.access.sessions import limit_of
 from approvals.administration.account_mails import (
     AccountMailReason,
     tell_of_own_change,
@@ -37,8 +38,8 @@ from hitlsite.views import too_many_requests
 
 logger = logging.getLogger(__name__)
 
-#: The member of a session with the address at which the provider ends its own. It contains the ID token.
-LOG_OUT_KEY = "log_out_at_provider"
+#: The member of a session that began at a provider: which one, and where it ends its own, with the ID token.
+AT_PROVIDER = "at_provider"
 
 
 class Accounts(DefaultAccountAdapter):
@@ -126,7 +127,7 @@ class Accounts(DefaultAccountAdapter):
         actions.record_session(
             user, session_key, address=address, browser=browser, at_provider=ids
         )
-        limit_session(request)
+        limit_session(request, user)
         response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
 
@@ -181,9 +182,10 @@ class Accounts(DefaultAccountAdapter):
         send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))
 
 
-def limit_session(request: HttpRequest) -> None:
-    """End the session some hours from now, however often it is stored again until then."""
-    request.session.set_expiry(timezone.now() + timedelta(hours=settings.SESSION_HOURS))
+def limit_session(request: HttpRequest, person: User) -> None:
+    """End the session some hours from now, however often it is stored again until then, and even if no process ends old ones."""
+    hours = limit_of(settings.SESSION_HOURS, person)
+    request.session.set_expiry(timezone.now() + timedelta(hours=hours))
 
 
 def _factor_of(request: HttpRequest) -> dict[str, str]:
@@ -200,7 +202,9 @@ def _note_provider(request: HttpRequest, login: SocialLogin) -> dict[str, str]:
     for record in request.session[AUTHENTICATION_METHODS_SESSION_KEY]:
         if record["method"] == "socialaccount":
             record["at"] = login.account.extra_data["auth_time"]
-    request.session[LOG_OUT_KEY] = login.state["log_out"]
+    app = login.provider.app
+    at_provider = {"name": app.name, "key": app.key, "address": login.state["log_out"]}
+    request.session[AT_PROVIDER] = at_provider
     account = login.account
     sid = login.state["sid"]
     return {"issuer": account.provider, "subject": account.uid, "sid": sid}

@@ -1,4 +1,4 @@
-"""Decide which of the provider's people may enter, and as whom."""
+"""Decide which people of a provider may enter, and as whom."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from allauth.socialaccount.models import SocialAccount, SocialLogin
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -27,11 +27,12 @@ logger = logging.getLogger(__name__)
 
 
 class NotAdmitted(Exception):
-    """This person may not enter; the message says what to do."""
+    """This person may not enter; the message says what to do, with the name of the provider and the details."""
 
     def __init__(self, code: str, message: str, **details: str) -> None:
-        super().__init__(message % {"name": settings.OIDC_NAME, **details})
+        super().__init__(message)
         self.code = code
+        self.details = details
 
 
 def admit(request: HttpRequest, login: SocialLogin) -> None:
@@ -39,6 +40,8 @@ def admit(request: HttpRequest, login: SocialLogin) -> None:
 
     Known people are found by issuer and subject. Others are invited, linked by their address, or new, as the settings allow.
     """
+    app: SocialApp = login.provider.app
+    issuer = app.provider_id
     claims: Mapping[str, Any] = login.account.extra_data
     if login.state.get("again") and not _is_fresh(claims):
         raise NotAdmitted(
@@ -48,7 +51,8 @@ def admit(request: HttpRequest, login: SocialLogin) -> None:
                 "in its place: log out, log in again, and set one up in your settings right away."
             ),
         )
-    mapped = set(GroupMapping.objects.values_list("value", flat=True))
+    mappings = GroupMapping.objects.filter(issuer=issuer)
+    mapped = set(mappings.values_list("value", flat=True))
     groups = login.state["groups"]
     if mapped and groups is None:
         raise NotAdmitted(
@@ -66,14 +70,25 @@ def admit(request: HttpRequest, login: SocialLogin) -> None:
                 lock_rights()
             if login.account.pk is None:
                 is_member = not mapped.isdisjoint(groups or ())
-                known = _person_of(request, claims, email, is_member=is_member)
-                login.connect(request, known)
+                person = _person_with_address(app, email) if email else None
+                if person is not None:
+                    address = client_address(request)
+                    actions.link_to_provider(person, provider=issuer, address=address)
+                elif app.settings.get("default_role") or is_member:
+                    person = _new_person(app, claims, email)
+                else:
+                    raise _unknown(email)
+                login.connect(request, person)
             person = login.account.user
-            _require_active(person)
+            if not person.is_active:
+                message = _(
+                    "Your account is deactivated. Ask an administrator to activate it."
+                )
+                raise NotAdmitted("deactivated", message)
             if email:
-                actions.follow_address(person, email, provider=settings.OIDC_ISSUER)
+                actions.follow_address(person, email, provider=issuer)
             if mapped:
-                actions.follow_groups(person, groups, provider=settings.OIDC_ISSUER)
+                actions.follow_groups(person, groups, provider=issuer)
     except IntegrityError:
         message = _("You logged in twice at the same time. Log in again.")
         raise NotAdmitted("again", message) from None
@@ -95,50 +110,34 @@ def _is_fresh(claims: Mapping[str, Any]) -> bool:
     return since >= time.time() - settings.HITL_FRESH_SIGN_IN
 
 
-def _person_of(
-    request: HttpRequest, claims: Mapping[str, Any], email: str, *, is_member: bool
-) -> User:
-    """Return the person for an identity that logs in for the first time. `is_member`: they are in a mapped group."""
-    person = _person_with_address(email) if email else None
-    if person is not None:
-        actions.link_to_provider(
-            person, provider=settings.OIDC_ISSUER, address=client_address(request)
-        )
-        return person
-    if settings.OIDC_DEFAULT_ROLE or is_member:
-        return _new_person(claims, email)
-    raise _unknown(email)
-
-
-def _person_with_address(email: str) -> User | None:
-    """Return the one invited person with this address; with OIDC_LINK_BY_EMAIL, also any other account.
+def _person_with_address(app: SocialApp, email: str) -> User | None:
+    """Return the one invited person with this address; for a provider that links by email, also any other account.
 
     Superusers, staff and the break-glass account are never linked: an address at the provider must not open the accounts that
     may do everything.
     """
-    linked = SocialAccount.objects.filter(provider=settings.OIDC_ISSUER)
+    linked = SocialAccount.objects.filter(provider=app.provider_id)
     people = User.objects.filter(
         email__iexact=email, is_staff=False, is_superuser=False
     )
     people = people.exclude(pk__in=linked.values("user"))
     people = people.exclude(pk__in=BreakGlassAccount.objects.values("person"))
-    if not settings.OIDC_LINK_BY_EMAIL:
+    if not app.settings["link_by_email"]:
         people = people.filter(invitation__expires_at__gt=timezone.now())
     # A database may treat more letters as equal than a mail server does.
     matches = [each for each in people if each.email.lower() == email.lower()]
     return matches[0] if len(matches) == 1 else None
 
 
-def _new_person(claims: Mapping[str, Any], email: str) -> User:
+def _new_person(app: SocialApp, claims: Mapping[str, Any], email: str) -> User:
+    role = app.settings.get("default_role")
     for username in (claims.get("preferred_username"), email):
         if username and _is_free(username):
             return actions.add_from_provider(
                 username=username,
                 email=email,
-                roles=[settings.OIDC_DEFAULT_ROLE]
-                if settings.OIDC_DEFAULT_ROLE
-                else [],
-                provider=settings.OIDC_ISSUER,
+                roles=[role] if role else [],
+                provider=app.provider_id,
             )
     raise NotAdmitted(
         "username_taken",
@@ -172,11 +171,3 @@ def _unknown(email: str) -> NotAdmitted:
             "find your account. Ask an administrator to look at the guide on single sign-on."
         )
     return NotAdmitted("no_account", message, email=email)
-
-
-def _require_active(person: User) -> None:
-    if not person.is_active:
-        raise NotAdmitted(
-            "deactivated",
-            _("Your account is deactivated. Ask an administrator to activate it."),
-        )

@@ -18,10 +18,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
+from approvals.access.factors import SALT
 from approvals.access.rate_limits import client_address
 from approvals.crypto import encryption
 
-SALT = "hitlsite.factors"
 MAX_NAME = 100
 #: Most characters of what a browser returns for a passkey, which is kept.
 MAX_CREDENTIAL = 16_384

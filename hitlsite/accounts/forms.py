@@ -28,7 +28,8 @@ class LoginForm(forms.LoginForm):
     def login(self, request: HttpRequest, redirect_url: str | None) -> HttpResponse:
         response: HttpResponse = super().login(request, redirect_url)
         # allauth has just made the end of the session move with each use.
-        limit_session(request)
+        if request.user.is_authenticated:
+            limit_session(request, request.user)
         return response
 
     def add_prefix(self, field_name: str) -> str:

@@ -1,4 +1,4 @@
-"""Log-out at the OpenID provider, and log-out here at its request (back-channel log-out)."""
+"""Log-out at OpenID providers, and log-out here at their request (back-channel log-out)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import requests
+from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -22,7 +23,7 @@ from hitlsite.accounts.transport import (
     is_private_host,
     of_the_provider,
     read_config,
-    start_clock,
+    start_calls,
 )
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ def log_out_address(config: Mapping[str, Any], id_token: str) -> str:
         logger.warning("The provider's address for log-out cannot be used: %s", error)
         return ""
     query = {
-        "client_id": settings.OIDC_CLIENT_ID,
+        "client_id": config["client_id"],
         "post_logout_redirect_uri": settings.PUBLIC_URL + reverse("account_login"),
     }
     if len(id_token) <= MAX_HINT:
@@ -50,16 +51,16 @@ def log_out_address(config: Mapping[str, Any], id_token: str) -> str:
     return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
 
-def end_at_request_of_provider(request: HttpRequest) -> HttpResponse:
+def end_at_request_of_provider(request: HttpRequest, app: SocialApp) -> HttpResponse:
     """End the sessions that the provider's log-out token names."""
-    start_clock()
+    start_calls(app)
     try:
-        claims = _claims_of(request.POST.get("logout_token", ""))
+        claims = _claims_of(request.POST.get("logout_token", ""), app)
     except (OAuth2Error, requests.RequestException) as error:
         return _refused(str(error))
     ended = actions.end_provider_sessions(
         claims["jti"],
-        issuer=settings.OIDC_ISSUER,
+        issuer=app.provider_id,
         subject=claims.get("sub", ""),
         sid=claims.get("sid", ""),
         lasts=timedelta(seconds=LOG_OUT_SECONDS + LEEWAY),
@@ -71,8 +72,8 @@ def end_at_request_of_provider(request: HttpRequest) -> HttpResponse:
 
 
 @of_the_provider
-def _claims_of(token: str) -> dict[str, Any]:
-    return decode_log_out_token(token, config=read_config())
+def _claims_of(token: str, app: SocialApp) -> dict[str, Any]:
+    return decode_log_out_token(token, config=read_config(app))
 
 
 def _refused(reason: str) -> HttpResponse:

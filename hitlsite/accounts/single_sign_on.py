@@ -1,4 +1,4 @@
-"""Log-in at an OpenID provider with allauth's flow, and the checks that allauth leaves to its users.
+"""Log-in at OpenID providers with allauth's flow, and the checks that allauth leaves to its users.
 
 allauth brings the state, PKCE and the exchange of the code. Here, the provider's addresses are checked like those of webhooks,
 ID tokens need a valid signature and our nonce, and the people of the provider enter only if they were admitted.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any, NoReturn
 
@@ -27,23 +27,27 @@ from allauth.socialaccount.providers.openid_connect.provider import (
 from allauth.socialaccount.providers.openid_connect.views import (
     OpenIDConnectOAuth2Adapter,
 )
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals import actions
+from approvals.access.providers import SALT, known_providers
 from approvals.access.rate_limits import client_address
+from approvals.crypto import encryption
 from approvals.http import problem
 from hitlsite.accounts.admission import NotAdmitted, admit
-from hitlsite.accounts.log_out import log_out_address
+from hitlsite.accounts.log_out import end_at_request_of_provider, log_out_address
 from hitlsite.accounts.tokens import clean, decode_id_token, groups_in, moment, sid_of
 from hitlsite.accounts.transport import (
+    Unintelligible,
     checked_session,
     fetch,
     of_the_provider,
     read_config,
-    start_clock,
+    start_calls,
 )
 
 logger = logging.getLogger(__name__)
@@ -57,11 +61,13 @@ class _Client(OpenIDConnectOAuth2Adapter):
     @cached_property
     def openid_config(self) -> dict[str, Any]:
         """Return the provider's description of itself. Raise RequestException."""
-        return read_config()
+        return read_config(self.get_provider().app)
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
         """Return our address below PUBLIC_URL: the Host header of a request cannot be trusted."""
-        return f"{settings.PUBLIC_URL}{reverse('single_sign_on_callback')}"
+        named = [app.key] if app.key else []
+        address = reverse("single_sign_on_callback", args=named)
+        return f"{settings.PUBLIC_URL}{address}"
 
     @of_the_provider
     def get_access_token_data(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -81,10 +87,11 @@ class _Client(OpenIDConnectOAuth2Adapter):
     ) -> SocialLogin:
         id_token = kwargs["response"]["id_token"]
         nonce = self.state.get("nonce", "")
-        confirmed = decode_id_token(id_token, config=self.openid_config, nonce=nonce)
+        config = self.openid_config
+        confirmed = decode_id_token(id_token, config=config, nonce=nonce)
         claims = dict(confirmed)
         groups = groups_in(confirmed)
-        if address := self.openid_config.get("userinfo_endpoint"):
+        if address := config.get("userinfo_endpoint"):
             userinfo = fetch(address, Authorization=f"Bearer {token.token}")
             if userinfo.get("sub") != confirmed["sub"]:
                 raise OAuth2Error("userinfo is about someone else")
@@ -97,14 +104,14 @@ class _Client(OpenIDConnectOAuth2Adapter):
             elif groups is not None:
                 groups = groups_in(claims)
         self.state["groups"] = groups
-        self.state["log_out"] = log_out_address(self.openid_config, id_token)
+        self.state["log_out"] = log_out_address(config, id_token)
         self.state["sid"] = sid_of(confirmed)
         kept = clean(claims) | {"auth_time": moment(confirmed.get("auth_time"))}
         return self.get_provider().sociallogin_from_response(request, kept)
 
 
 class _Provider(OpenIDConnectProvider):
-    """The provider of the settings. Its accounts are kept by issuer and subject."""
+    """A provider. Its accounts are kept by issuer and subject."""
 
     oauth2_adapter_class = _Client
 
@@ -125,7 +132,7 @@ class _Callback(OAuth2CallbackView):
 
 
 class SocialAccounts(DefaultSocialAccountAdapter):
-    """allauth's hooks: one provider, from the settings; no sign-up page; all errors are pages."""
+    """allauth's hooks: the providers that we know; no sign-up page; all errors are pages."""
 
     def get_requests_session(self) -> requests.Session:
         return checked_session()
@@ -133,23 +140,17 @@ class SocialAccounts(DefaultSocialAccountAdapter):
     def get_provider(
         self, request: HttpRequest | None, provider: str, client_id: str | None = None
     ) -> _Provider:
-        if provider != settings.OIDC_ISSUER:
-            # An account of an earlier provider.
-            raise SocialApp.DoesNotExist
-        app = SocialApp(
-            provider=_Provider.id,
-            provider_id=settings.OIDC_ISSUER,
-            name=settings.OIDC_NAME,
-            client_id=settings.OIDC_CLIENT_ID,
-            secret=settings.OIDC_CLIENT_SECRET,
-            settings={
-                "server_url": settings.OIDC_ISSUER,
-                "oauth_pkce_enabled": True,
-                "scope": settings.OIDC_SCOPES,
-                "verified_email": settings.OIDC_VERIFIED_DOMAINS,
-            },
-        )
-        return _Provider(request, app=app)
+        for app in known_providers():
+            if app.provider_id == provider:
+                app.settings |= {
+                    "oauth_pkce_enabled": True,
+                    "scope": settings.OIDC_SCOPES,
+                }
+                if app.key:
+                    app.secret = _secret_of(app)
+                return _Provider(request, app=app)
+        # An account of an earlier provider.
+        raise SocialApp.DoesNotExist
 
     def on_authentication_error(
         self,
@@ -159,7 +160,8 @@ class SocialAccounts(DefaultSocialAccountAdapter):
         exception: Exception | None = None,
         extra_context: Mapping[str, Any] | None = None,
     ) -> NoReturn:
-        raise ImmediateHttpResponse(_failed(request, error, exception))
+        page = _failed(request, provider.app, error, exception)
+        raise ImmediateHttpResponse(page)
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Let a person in, as their account, or refuse with a page."""
@@ -167,25 +169,39 @@ class SocialAccounts(DefaultSocialAccountAdapter):
             admit(request, sociallogin)
         except NotAdmitted as refusal:
             address = client_address(request)
-            details = {"provider": settings.OIDC_ISSUER, "reason": refusal.code}
+            app = sociallogin.provider.app
+            details = {"provider": app.provider_id, "reason": refusal.code}
             actions.record_failed_login("", address=address, **details)
             logger.warning("Refused a log-in at the provider: %s", refusal.code)
             status = HTTPStatus.FORBIDDEN
-            page = problem(request, status, str(refusal), refusal.code)
+            message = str(refusal) % {"name": app.name, **refusal.details}
+            page = problem(request, status, message, refusal.code)
             raise ImmediateHttpResponse(page) from None
 
 
+def _secret_of(app: SocialApp) -> str:
+    try:
+        return encryption(SALT).decrypt(app.settings["secret"]).decode()
+    except InvalidToken:
+        raise Unintelligible(
+            _("SECRET_KEY was changed. Enter the client secret again.")
+        ) from None
+
+
 def _failed(
-    request: HttpRequest, error: str | None, exception: Exception | None
+    request: HttpRequest,
+    app: SocialApp,
+    error: str | None,
+    exception: Exception | None,
 ) -> HttpResponse:
     """Return the page of a log-in that did not come to its end."""
-    name = {"name": settings.OIDC_NAME}
+    name = {"name": app.name}
     if isinstance(exception, requests.RequestException):
-        return _unavailable(request, exception)
+        return _unavailable(request, app, exception)
     # The response of the provider may be a whole page.
     logger.warning("A log-in at the provider failed: %.300r", exception or error)
     if exception is not None:
-        details = {"provider": settings.OIDC_ISSUER, "reason": "invalid"}
+        details = {"provider": app.provider_id, "reason": "invalid"}
         actions.record_failed_login("", address=client_address(request), **details)
         message = _(
             "Pausepoint could not verify this log-in with %(name)s. Go to the log-in page, and try again. "
@@ -205,49 +221,63 @@ def _failed(
     )
 
 
-def _unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
-    logger.error("The provider %s failed: %.300s", settings.OIDC_ISSUER, error)
+def _unavailable(
+    request: HttpRequest, app: SocialApp, error: Exception
+) -> HttpResponse:
+    logger.error("The provider %s failed: %.300s", app.provider_id, error)
     message = _(
         "%(name)s did not answer, or not as Pausepoint expects. Try again in a few minutes. If it happens "
         "again, ask an administrator to look at Administration > System."
-    ) % {"name": settings.OIDC_NAME}
+    ) % {"name": app.name}
     status = HTTPStatus.SERVICE_UNAVAILABLE
     return problem(request, status, message, "provider_unavailable")
 
 
-def begin(request: HttpRequest, *, again: bool) -> HttpResponse:
-    """Redirect to the provider; with `again`, it must ask for the person's password or factor even if it knows them."""
-    start_clock()
+def begin(request: HttpRequest, app: SocialApp) -> HttpResponse:
+    """Redirect to a provider; with `?again`, it must ask for the person's password or factor even if it knows them."""
+    start_calls(app)
+    again = "again" in request.GET
     nonce = secrets.token_urlsafe()
     parameters = {"nonce": nonce}
     if again:
         parameters |= {"prompt": "login", "max_age": "0"}
-    provider = SocialAccounts().get_provider(request, settings.OIDC_ISSUER)
     next_url = get_next_redirect_url(request)
-    start = partial(provider.redirect, request, AuthProcess.LOGIN, next_url=next_url)
     try:
-        response: HttpResponse = start(auth_params=parameters, nonce=nonce, again=again)
+        provider = SocialAccounts().get_provider(request, app.provider_id)
+        response: HttpResponse = provider.redirect(
+            request,
+            AuthProcess.LOGIN,
+            next_url=next_url,
+            auth_params=parameters,
+            nonce=nonce,
+            again=again,
+        )
     except requests.RequestException as error:
-        return _unavailable(request, error)
+        return _unavailable(request, app, error)
     return response
 
 
-def finish(request: HttpRequest) -> HttpResponse:
+def finish(request: HttpRequest, app: SocialApp) -> HttpResponse:
     """Log the person in whom the provider sends back, or say why not."""
-    start_clock()
-    client = _Client(request, settings.OIDC_ISSUER)
+    start_calls(app)
+    client = _Client(request, app.provider_id)
     try:
         response: HttpResponse = _Callback.adapter_view(client)(request)
     except requests.RequestException as error:
-        return _unavailable(request, error)
+        return _unavailable(request, app, error)
     return response
 
 
-def provider_problem(seconds: float) -> str:
-    """Return why the provider cannot be used at present; "" if it answers as it should."""
-    start_clock(seconds)
+PAGES = {"begin": begin, "finish": finish, "log_out": end_at_request_of_provider}
+
+
+def provider_problem(app: SocialApp, seconds: float | None = None) -> str:
+    """Return why a provider cannot be used at present; "" if it answers as it should."""
     try:
-        read_config()
+        start_calls(app, seconds)
+        read_config(app)
+        if app.key:
+            _secret_of(app)
     except requests.RequestException as error:
         return str(error)
     return ""

@@ -30,8 +30,9 @@ def decode_id_token(
     token: str, *, config: Mapping[str, Any], nonce: str
 ) -> dict[str, Any]:
     """Return the claims of a valid ID token of the log-in with this nonce. Raise OAuth2Error."""
-    claims = decode(token, config=config, require=["iss", "sub", "aud", "exp", "iat"])
-    if claims.get("azp", settings.OIDC_CLIENT_ID) != settings.OIDC_CLIENT_ID:
+    require = ["iss", "sub", "aud", "exp", "iat"]
+    claims = decode(token, config=config, require=require)
+    if claims.get("azp", config["client_id"]) != config["client_id"]:
         raise OAuth2Error("token: issued to another client")
     if not nonce or claims.get("nonce") != nonce:
         raise OAuth2Error("token: of another log-in")
@@ -73,7 +74,7 @@ def decode(
             token,
             key=_signing_key(keys, jwt.get_unverified_header(token)),
             algorithms=ALGORITHMS,
-            audience=settings.OIDC_CLIENT_ID,
+            audience=config["client_id"],
             issuer=config["issuer"],
             leeway=LEEWAY,
             options={"require": list(require)},

@@ -1,9 +1,9 @@
-"""Calls to the OpenID provider: checked addresses, a deadline for each request, and answers of the expected form."""
+"""Calls to OpenID providers: checked addresses, a deadline for each request, and answers of the expected form."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from http import HTTPStatus
 from io import BytesIO
@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
-from django.conf import settings
+from allauth.socialaccount.models import SocialApp
+from django.utils.translation import gettext as _
 from requests.adapters import BaseAdapter
 
 from approvals.addresses import parse_destination
@@ -24,6 +25,7 @@ R = TypeVar("R")
 SECONDS = 4.5
 MAX_BYTES = 500_000
 _deadline: ContextVar[float] = ContextVar("deadline")
+_private_hosts: ContextVar[Collection[str]] = ContextVar("private_hosts")
 
 
 class Unintelligible(requests.RequestException):
@@ -72,8 +74,8 @@ class _Transport(BaseAdapter):
 
 
 def is_private_host(url: str) -> bool:
-    """Return whether the operator allows this host in a private network, and over plain HTTP."""
-    return urlsplit(url).hostname in settings.OIDC_PRIVATE_HOSTS
+    """Return whether this host of the provider may be in a private network, and use plain HTTP."""
+    return urlsplit(url).hostname in _private_hosts.get()
 
 
 def of_the_provider(read: Callable[..., R]) -> Callable[..., R]:
@@ -89,9 +91,12 @@ def of_the_provider(read: Callable[..., R]) -> Callable[..., R]:
     return reading
 
 
-def start_clock(seconds: float | None = None) -> None:
-    """Begin the time that all calls of this request share."""
+@of_the_provider
+def start_calls(app: SocialApp, seconds: float | None = None) -> None:
+    """Begin the time that all calls of this request to a provider share."""
     _deadline.set(time.monotonic() + (SECONDS if seconds is None else seconds))
+    own = [urlsplit(app.provider_id).hostname] if app.settings.get("private") else []
+    _private_hosts.set(app.settings.get("private_hosts", own))
 
 
 def checked_session() -> requests.Session:
@@ -117,11 +122,12 @@ def fetch(url: str, **headers: str) -> dict[str, Any]:
 
 
 @of_the_provider
-def read_config() -> dict[str, Any]:
-    """Return the provider's description of itself. Raise RequestException."""
-    config = fetch(f"{settings.OIDC_ISSUER}/.well-known/openid-configuration")
-    if config["issuer"].rstrip("/") != settings.OIDC_ISSUER:
-        raise ValueError(f"the issuer is {config['issuer']}")
+def read_config(app: SocialApp) -> dict[str, Any]:
+    """Return a provider's description of itself, and our `client_id` there. Raise RequestException."""
+    issuer = app.provider_id
+    config = fetch(f"{issuer}/.well-known/openid-configuration")
+    if str(config.get("issuer", "")).rstrip("/") != issuer:
+        raise Unintelligible(_("it names another issuer"))
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
         parse_destination(config[name], allow_private=is_private_host(config[name]))
-    return config
+    return {**config, "client_id": app.client_id}

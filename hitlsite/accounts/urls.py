@@ -5,20 +5,32 @@ from __future__ import annotations
 from allauth.account import views as allauth
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 
-from hitlsite.accounts import views
+from hitlsite.accounts import provider_pages, views
 from hitlsite.accounts.views import factor_page
 
+#: The address of each page of one's own factors, our name of it, and allauth's.
+FACTOR_PAGES = (
+    ("", "index", "mfa_index"),
+    ("app/", "add_app", "mfa_activate_totp"),
+    ("app/remove/", "remove_app", "mfa_deactivate_totp"),
+    ("passkey/", "add_passkey", "mfa_add_webauthn"),
+    ("passkey/<int:pk>/remove/", "remove_passkey", "mfa_remove_webauthn"),
+    ("recovery-codes/", "recovery_codes", "mfa_view_recovery_codes"),
+    ("recovery-codes/new/", "new_recovery_codes", "mfa_generate_recovery_codes"),
+)
+#: At the provider of the settings, and at each other one.
+single_sign_on = [
+    path("", views.single_sign_on, name="single_sign_on"),
+    path("callback/", views.single_sign_on_callback, name="single_sign_on_callback"),
+    path("log-out/", views.log_out_by_provider, name="log_out_by_provider"),
+]
 urlpatterns = [
     path("login/", views.LogIn.as_view(), name="account_login"),
-    path("login/sso/", views.single_sign_on, name="single_sign_on"),
-    path(
-        "login/sso/callback/",
-        views.single_sign_on_callback,
-        name="single_sign_on_callback",
-    ),
+    path("login/sso/", include(single_sign_on)),
+    path("login/with/<slug:key>/", include(single_sign_on)),
     path("login/again/", views.LogInAgain.as_view(), name="account_reauthenticate"),
     path(
         "login/factor/",
@@ -30,34 +42,21 @@ urlpatterns = [
         login_not_required(factor_page("passkey")),
         name="mfa_login_webauthn",
     ),
-    path("settings/sign-in/", factor_page("index"), name="mfa_index"),
-    path("settings/sign-in/app/", factor_page("add_app"), name="mfa_activate_totp"),
+    *(
+        path(f"settings/sign-in/{address}", factor_page(page), name=name)
+        for address, page, name in FACTOR_PAGES
+    ),
+    path("settings/single-sign-on/add/", provider_pages.provider, name="add_provider"),
     path(
-        "settings/sign-in/app/remove/",
-        factor_page("remove_app"),
-        name="mfa_deactivate_totp",
+        "settings/single-sign-on/providers/<int:pk>/",
+        provider_pages.provider,
+        name="provider",
     ),
     path(
-        "settings/sign-in/passkey/",
-        factor_page("add_passkey"),
-        name="mfa_add_webauthn",
+        "settings/single-sign-on/providers/<int:pk>/remove/",
+        provider_pages.remove,
+        name="remove_provider",
     ),
-    path(
-        "settings/sign-in/passkey/<int:pk>/remove/",
-        factor_page("remove_passkey"),
-        name="mfa_remove_webauthn",
-    ),
-    path(
-        "settings/sign-in/recovery-codes/",
-        factor_page("recovery_codes"),
-        name="mfa_view_recovery_codes",
-    ),
-    path(
-        "settings/sign-in/recovery-codes/new/",
-        factor_page("new_recovery_codes"),
-        name="mfa_generate_recovery_codes",
-    ),
-    path("login/sso/log-out/", views.log_out_by_provider, name="log_out_by_provider"),
     path("logout/", views.LogOut.as_view(), name="logout"),
     # Also without a mail server: administrators create such links for people they add.
     path(

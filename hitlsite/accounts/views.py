@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from allauth.account import views
-from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal import ratelimit
 from django.conf import settings
 from django.contrib import admin
@@ -26,8 +25,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions
 from approvals.access.factors import has_factor
+from approvals.access.providers import known_providers
 from approvals.http import SignedIn, View, problem, refusals_as_pages
-from hitlsite.accounts.adapter import LOG_OUT_KEY
+from hitlsite.accounts.adapter import AT_PROVIDER
 from hitlsite.accounts.passwords import (
     has_password,
     refuse_password,
@@ -37,68 +37,52 @@ from hitlsite.views import too_many_requests
 
 
 class LogIn(views.LoginView):
-    """Ask for username and password, or offer to log in at the provider."""
+    """Ask for username and password, or offer to log in at a provider."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        if settings.OIDC_ISSUER:
-            context["single_sign_on"] = settings.OIDC_NAME
-            context["only_single_sign_on"] = settings.OIDC_ONLY
+        context["providers"] = known_providers()
+        context["only_single_sign_on"] = settings.OIDC_ONLY
         return context
 
 
-@login_not_required
-@require_GET
-def single_sign_on(request: HttpRequest) -> HttpResponse:
-    """Send a person to the provider to log in."""
-    _require_provider(request)
-    from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
+def _at_provider(name: str, action: str = "single_sign_on") -> View[...]:
+    """Return a page of a provider, whose libraries are loaded by the first log-in; without `key`, of that of the settings."""
 
-    return flow.begin(request, again="again" in request.GET)
+    @login_not_required
+    def page(request: HttpRequest, key: str = "") -> HttpResponse:
+        app = next((each for each in known_providers() if each.key == key), None)
+        if app is None:
+            raise Http404
+        if not ratelimit.consume(
+            request, app="allauth.account", action=action, limit_get=True
+        ):
+            return too_many_requests(request)
+        from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
+
+        response: HttpResponse = flow.PAGES[name](request, app)
+        return response
+
+    return page
 
 
-@login_not_required
-@require_GET
-def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
-    """Log in a person who comes back from the provider."""
-    _require_provider(request)
-    from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
-
-    return flow.finish(request)
-
-
-@login_not_required
-@csrf_exempt
-@require_POST
-def log_out_by_provider(request: HttpRequest) -> HttpResponse:
-    """End sessions at the request of the provider, which signs it."""
-    _require_provider(request, "log_out_by_provider")
-    from hitlsite.accounts import log_out  # noqa: PLC0415 - loaded late
-
-    return log_out.end_at_request_of_provider(request)
+single_sign_on = require_GET(_at_provider("begin"))
+single_sign_on_callback = require_GET(_at_provider("finish"))
+log_out_by_provider = csrf_exempt(
+    require_POST(_at_provider("log_out", "log_out_by_provider"))
+)
 
 
 class LogOut(LogoutView):
     """Log out here, and then at the provider where the person logged in."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        address = request.session.get(LOG_OUT_KEY, "")
+        at_provider = request.session.get(AT_PROVIDER, {})
         response: HttpResponse = super().post(request, *args, **kwargs)
-        if not address:
+        if not at_provider.get("address"):
             return response
         # Not a redirect: with `form-action 'self'`, browsers stop a form that leads to another site.
-        context = {"address": address, "name": settings.OIDC_NAME}
-        return render(request, "account/log_out_at_provider.html", context)
-
-
-def _require_provider(request: HttpRequest, action: str = "single_sign_on") -> None:
-    """Raise Http404 without a provider, and end the request of an address that has come too often."""
-    if not settings.OIDC_ISSUER:
-        raise Http404
-    if not ratelimit.consume(
-        request, app="allauth.account", action=action, limit_get=True
-    ):
-        raise ImmediateHttpResponse(too_many_requests(request))
+        return render(request, "account/log_out_at_provider.html", at_provider)
 
 
 def factor_page(name: str) -> View[...]:
@@ -142,9 +126,12 @@ class LogInAgain(OwnPassword, views.ReauthenticateView):
     ) -> HttpResponseBase:
         if has_factor(request.user.pk):
             return factor_page("prove")(request)
-        if settings.OIDC_ISSUER and not has_password(request.user):
+        at_provider = request.session.get(AT_PROVIDER, {})
+        if (at_provider or settings.OIDC_ISSUER) and not has_password(request.user):
+            key = at_provider.get("key")
+            start = reverse("single_sign_on", args=[key] if key else [])
             query = {"again": "1", "next": request.GET.get("next", "")}
-            return redirect(f"{reverse('single_sign_on')}?{urlencode(query)}")
+            return redirect(f"{start}?{urlencode(query)}")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response
 

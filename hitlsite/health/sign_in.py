@@ -1,4 +1,4 @@
-"""The lines of the System page on sign-in: the OpenID provider, the break-glass account, and second factors."""
+"""The lines of the System page on sign-in: the OpenID providers, the break-glass account, and second factors."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from django.utils.translation import ngettext
 
 from approvals.access.administrators import break_glass_account, can_break_glass
 from approvals.access.factors import lacking
+from approvals.access.providers import known_providers
+from approvals.actions.upkeep.rotating import outdated_secrets
 from approvals.models.people import RoleName
 from approvals.text.text import visible
 from hitlsite.health.parts import OK, WARN, SystemPart
 
-#: How long the page waits for the provider of single sign-on.
+#: How long the page waits for each provider of single sign-on.
 PROVIDER_SECONDS = 2.0
 
 
 def single_sign_on() -> Iterator[SystemPart]:
     part = _("Single sign-on")
-    if not settings.OIDC_ISSUER:
+    apps = known_providers()
+    if not apps:
         yield SystemPart(part, OK, _("Not used: people log in with passwords"))
         return
     from hitlsite.accounts import single_sign_on as flow  # noqa: PLC0415 - loaded late
 
-    names = {"name": settings.OIDC_NAME, "issuer": settings.OIDC_ISSUER}
-    problem = flow.provider_problem(PROVIDER_SECONDS)
-    if problem:
-        advice = _("Check OIDC_ISSUER and the provider: %(problem)s") % {
-            "problem": problem
-        }
-        summary = _("%(name)s (%(issuer)s) cannot be used") % names
-        yield SystemPart(part, WARN, summary, advice)
-    else:
-        yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
+    for app in apps:
+        names = {"name": visible(app.name), "issuer": visible(app.provider_id)}
+        if problem := flow.provider_problem(app, PROVIDER_SECONDS):
+            advice = _("Check it under Sign-in, and at the provider: %(problem)s")
+            summary = _("%(name)s (%(issuer)s) cannot be used") % names
+            yield SystemPart(part, WARN, summary, advice % {"problem": problem})
+        else:
+            yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
     if settings.OIDC_ONLY:
         yield _break_glass()
 
@@ -50,6 +51,18 @@ def _break_glass() -> SystemPart:
         "manage.py breakglass --user NAME"
     )
     return SystemPart(part, WARN, _("None that could log in"), advice)
+
+
+def former_keys() -> Iterator[SystemPart]:
+    if not settings.SECRET_KEY_FALLBACKS:
+        return
+    part = _("Former SECRET_KEYs")
+    number = len(outdated_secrets())
+    if number:
+        summary = _("Rows with secrets that need one: %(count)d") % {"count": number}
+        yield SystemPart(part, WARN, summary, _("Run manage.py rotatesecrets."))
+    else:
+        yield SystemPart(part, OK, _("No stored secret needs one"))
 
 
 def second_factors() -> Iterator[SystemPart]:

@@ -32,7 +32,7 @@ from approvals.states import Channel
 from hitlsite import __version__
 from hitlsite.health import readiness
 from hitlsite.health.parts import BAD, OK, WARN, SystemPart
-from hitlsite.health.sign_in import second_factors, single_sign_on
+from hitlsite.health.sign_in import former_keys, second_factors, single_sign_on
 from hitlsite.storage import unwritable_folder
 
 if apps.is_installed("chats"):
@@ -326,6 +326,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     _mail,
     single_sign_on,
     second_factors,
+    former_keys,
     _push,
     _model,
 )

@@ -19,6 +19,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.test import Client
 
+from approvals.administration.sign_in.actions import encrypt_secret, write_provider
+
 CLIENT = {"client_id": "pausepoint", "client_secret": "a secret of the client"}
 DORA = {"sub": "d-1", "email": "dora@example.org", "email_verified": True, "preferred_username": "dora"}
 
@@ -151,9 +153,17 @@ def use(settings: Any, issuer: str, **more: Any) -> None:
         setattr(settings, name, value)
 
 
-def begin(client: Client, **query: str) -> str:
+def add(issuer: str, **more: Any) -> dict[str, Any]:
+    """Add a provider in the product, with these settings."""
+    stored = {"name": "Partner", "slug": "partner", "issuer": issuer, "client_id": CLIENT["client_id"]}
+    stored |= {"link_by_email": False, "private": True, "secret": encrypt_secret(CLIENT["client_secret"]), **more}
+    write_provider(stored, by=None)
+    return stored
+
+
+def begin(client: Client, *, at: str = "", **query: str) -> str:
     """Return the address at the provider to which the log-in page leads."""
-    return client.get("/login/sso/", query).headers["Location"]
+    return client.get(at or "/login/sso/", query).headers["Location"]
 
 
 def came_back(client: Client, to: str) -> Any:
@@ -162,5 +172,5 @@ def came_back(client: Client, to: str) -> Any:
     return client.get(f"{address.path}?{address.query}")
 
 
-def log_in(client: Client, **query: str) -> Any:
-    return came_back(client, begin(client, **query))
+def log_in(client: Client, *, at: str = "", **query: str) -> Any:
+    return came_back(client, begin(client, at=at, **query))

@@ -25,4 +25,5 @@ NOUNS: Mapping[str, Noun] = {
     Kind.SCOPE: terms.Scope(),
     Kind.POLICY: terms.Policy(),
     Kind.GROUP_MAPPING: sign_in.GroupMappings(),
+    Kind.PROVIDER: sign_in.Providers(),
 }

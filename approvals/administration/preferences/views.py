@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
 from approvals.access.rate_limits import Limit
+from approvals.access.sessions import limit_of
 from approvals.access.standing import Standing
 from approvals.actions import logins
 from approvals.administration.forms import form_page, sent
@@ -226,7 +227,12 @@ def sessions(request: SignedIn) -> HttpResponse:
     return render(
         request,
         "approvals/administration/preferences/sessions.html",
-        {"sessions": shown, "here": "sessions"},
+        {
+            "sessions": shown,
+            "hours": limit_of(settings.SESSION_HOURS, request.user),
+            "minutes": limit_of(settings.SESSION_IDLE_MINUTES, request.user),
+            "here": "sessions",
+        },
     )
 
 

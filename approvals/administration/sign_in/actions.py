@@ -1,24 +1,27 @@
-"""Add and remove group mappings, and name the break-glass account, on record."""
+"""Add, change and remove providers and group mappings, and name the break-glass account, on record."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from allauth.socialaccount.models import SocialAccount, SocialApp
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import can_break_glass, needs_second
+from approvals.access.providers import SALT, known_providers
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_rights
-from approvals.actions.logins import SUBJECT
+from approvals.actions.logins import SUBJECT, end_sessions_at_provider
 from approvals.administration.changeable import lock_people
 from approvals.administration.people.actions.teams import require_team_without_rights
+from approvals.crypto import encryption
 from approvals.db.canonical_json import digest
 from approvals.exceptions import Conflict, NotFound
 from approvals.models import BreakGlassAccount, GroupMapping, PendingChange
-from approvals.policy.loosening import mapping_loosens
+from approvals.policy.loosening import mapping_loosens, provider_loosens
 from approvals.record import audit
 from approvals.states import Door
 
@@ -26,8 +29,94 @@ from approvals.states import Door
 MOST = 500
 
 
+def save_provider(
+    fields: Mapping[str, Any], *, add: bool, by: User
+) -> PendingChange | None:
+    """Add the provider of an issuer, or change it, or return the pending change if it needs another administrator.
+
+    Without a new `secret`, the present one stays. Raise NotAllowed or Conflict.
+    """
+    issuer = fields["issuer"]
+    with transaction.atomic():
+        standing = lock_people(by)
+        before = described_provider(issuer)
+        stored = dict(fields)
+        if secret := stored.pop("secret"):
+            stored["secret"] = encrypt_secret(secret)
+        if add:
+            _require_new(stored)
+        loosens = provider_loosens(before, stored)
+        if loosens and needs_second(standing):
+            return request_change(
+                Kind.PROVIDER,
+                stored,
+                subject=digest(issuer),
+                before=before,
+                by=by,
+                via=Door.DASHBOARD,
+            )
+        write_provider(stored, by=by)
+        if loosens:
+            record_alone(Kind.PROVIDER, issuer=issuer, by=by, via=Door.DASHBOARD)
+    return None
+
+
+def encrypt_secret(secret: str) -> str:
+    return encryption(SALT).encrypt(secret.encode()).decode()
+
+
+def _require_new(stored: Mapping[str, Any]) -> None:
+    for app in known_providers():
+        if app.provider_id == stored["issuer"] or app.key == stored["slug"]:
+            raise Conflict(_("Another provider has this issuer or short name."))
+
+
+def described_provider(issuer: str) -> dict[str, Any] | None:
+    """Return a stored provider as changes and the record show it, without its secret."""
+    app = SocialApp.objects.filter(provider_id=issuer).first()
+    if app is None:
+        return None
+    return {name: app.settings[name] for name in app.settings if name != "secret"}
+
+
+def write_provider(stored: Mapping[str, Any], *, by: User | None) -> None:
+    """Store a provider, on record. Raise Conflict."""
+    issuer = stored["issuer"]
+    app = SocialApp.objects.filter(provider_id=issuer).first()
+    change = "provider changed"
+    if app is None:
+        _require_new(stored)
+        app = SocialApp(provider_id=issuer, key=stored["slug"])
+        change = "provider added"
+    app.name = stored["name"]
+    app.client_id = stored["client_id"]
+    app.settings |= stored
+    app.save()
+    about = {"change": change, "new_secret": "secret" in stored, **app.settings}
+    about.pop("secret", None)
+    _record(about, by, Door.DASHBOARD)
+
+
+def remove_provider(issuer: str, *, by: User) -> None:
+    """Remove a provider with its mappings, and end the sessions that began there, on record. Raise NotAllowed or Conflict.
+
+    People stay linked to it, in case it is added again.
+    """
+    with transaction.atomic():
+        lock_people(by)
+        linked = SocialAccount.objects.filter(provider=issuer, user=by)
+        if linked.exists() and not by.has_usable_password():
+            message = _("You log in with this provider. Set up a password first.")
+            raise Conflict(message)
+        GroupMapping.objects.filter(issuer=issuer).delete()
+        SocialApp.objects.filter(provider_id=issuer).delete()
+        end_sessions_at_provider(issuer)
+        about = {"change": "provider removed", "issuer": issuer}
+        _record(about, by, Door.DASHBOARD)
+
+
 def change_mapping(
-    value: str, group_id: int, *, add: bool, by: User
+    issuer: str, value: str, group_id: int, *, add: bool, by: User
 ) -> PendingChange | None:
     """Add or remove a mapping, or return the pending change if it needs another administrator.
 
@@ -35,8 +124,8 @@ def change_mapping(
     """
     with transaction.atomic():
         standing = lock_people(by)
-        stored = {"value": value, "group": group_id}
-        same = GroupMapping.objects.filter(group=group_id)
+        stored = {"issuer": issuer, "value": value, "group": group_id}
+        same = GroupMapping.objects.filter(issuer=issuer, group=group_id)
         known = same.filter(value=value).exists()
         if not add and not known:
             raise NotFound(_("Mapping not found. Someone may have removed it."))
@@ -68,7 +157,7 @@ def write_mapping(
 ) -> None:
     """Add a mapping, or remove it, on record. People keep the role or team of the last one. Raise NotFound."""
     group = known_group(stored)
-    mapping = {"value": stored["value"], "group": group}
+    mapping = {**stored, "group": group}
     if add:
         GroupMapping.objects.create(
             **mapping, requested_by=requested_by, confirmed_by=by

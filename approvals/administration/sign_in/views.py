@@ -1,4 +1,4 @@
-"""Administration of sign-in: the provider, and the roles and teams that its groups give."""
+"""Administration of sign-in: the providers, and the roles and teams that its groups give."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from approvals.access.providers import known_providers
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
@@ -23,13 +24,16 @@ from approvals.models import GroupMapping
 @administrators_only
 @require_safe_or_POST
 def sign_in(request: SignedIn) -> HttpResponse:
-    """The provider, the group mappings, and the form for a new one."""
+    """The providers, the group mappings, and the form for a new mapping."""
     form = MappingForm(sent(request))
     if form.is_valid():
         fields = form.cleaned_data
+        issuer = fields["issuer"]
+        value = fields["value"]
+        group = fields["group"]
         try:
             waits = actions.change_mapping(
-                fields["value"], fields["group"], add=True, by=request.user
+                issuer, value, group, add=True, by=request.user
             )
         except Refusal as refusal:
             refuse(form, refusal)
@@ -40,10 +44,13 @@ def sign_in(request: SignedIn) -> HttpResponse:
     context = {
         "form": form,
         "here": "sign-in",
-        "rows": GroupMapping.objects.select_related("group__role").order_by("value"),
-        "waiting": pending_changes(request.user, kinds=[Kind.GROUP_MAPPING]),
-        "issuer": settings.OIDC_ISSUER,
-        "provider": settings.OIDC_NAME,
+        "providers": known_providers(),
+        "rows": GroupMapping.objects.select_related("group__role").order_by(
+            "issuer", "value"
+        ),
+        "waiting": pending_changes(
+            request.user, kinds=[Kind.PROVIDER, Kind.GROUP_MAPPING]
+        ),
         "claim": settings.OIDC_GROUPS_CLAIM,
     }
     return form_page(request, "sign_in/sign_in.html", context)
@@ -55,7 +62,7 @@ def remove(request: SignedIn, pk: int) -> HttpResponse:
     """Remove a group mapping."""
     mapping = get_object_or_404(GroupMapping, pk=pk)
     waits = actions.change_mapping(
-        mapping.value, mapping.group_id, add=False, by=request.user
+        mapping.issuer, mapping.value, mapping.group_id, add=False, by=request.user
     )
     say_saved(request, waits=waits is not None, saved=_("The mapping is removed."))
     return redirect("approvals:sign-in")

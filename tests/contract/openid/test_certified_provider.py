@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 def provider(node: Provider, settings) -> Provider:
     create_roles()
     for value, role in (("fin", "approver"), ("audit", "auditor")):
-        GroupMapping.objects.create(value=value, group=Role.objects.get(name=role).group)
+        GroupMapping.objects.create(issuer=node.issuer, value=value, group=Role.objects.get(name=role).group)
     use(settings, node.issuer, PUBLIC_URL=node.site, OIDC_SCOPES=["openid", "profile", "email", "groups"])
     return node
 

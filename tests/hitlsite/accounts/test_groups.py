@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
 from django.contrib.auth.models import Group, Permission, User
 
 from approvals.administration.people.actions import create_roles
@@ -42,8 +43,11 @@ def role(name: str) -> Group:
     return Role.objects.get(name=name).group
 
 
-def map_group(value: str, group: Group, by: User | None = None) -> None:
-    GroupMapping.objects.create(value=value, group=group, requested_by=by, confirmed_by=by)
+def map_group(value: str, group: Group, by: User | None = None, confirmed_by: User | None = None) -> None:
+    issuer = settings.OIDC_ISSUER
+    GroupMapping.objects.create(
+        issuer=issuer, value=value, group=group, requested_by=by, confirmed_by=confirmed_by or by
+    )
 
 
 def groups_after_log_in(client, provider, groups) -> list[str]:
@@ -167,8 +171,8 @@ def test_a_mapping_gives_nothing_to_the_administrators_who_made_it_and_takes_not
     finance = Group.objects.create(name="Finance")
     other = User.objects.create_user("other")
     dora().groups.add(role("administrator"))
-    GroupMapping.objects.create(value="fin", group=finance, requested_by=dora(), confirmed_by=other)
-    GroupMapping.objects.create(value="appr", group=role("approver"), requested_by=other, confirmed_by=dora())
+    map_group("fin", finance, dora(), other)
+    map_group("appr", role("approver"), other, dora())
     both = ["fin", "appr"]
     assert groups_after_log_in(client, provider, both) == ["Administrator"]
     dora().groups.add(finance, role("approver"))

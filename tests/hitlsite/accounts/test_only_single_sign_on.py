@@ -123,7 +123,8 @@ def test_the_break_glass_account_is_neither_linked_nor_mapped(client, provider, 
     User.objects.filter(pk=spare.pk).update(email="dora@example.org")
     assert (log_in(client).status_code, SocialAccount.objects.count()) == (403, 0)
     SocialAccount.objects.create(user=spare, provider=provider.issuer, uid="d-1")
-    GroupMapping.objects.create(value="adm", group=Role.objects.get(name="administrator").group)
+    administrators = Role.objects.get(name="administrator").group
+    GroupMapping.objects.create(issuer=provider.issuer, value="adm", group=administrators)
     assert log_in(client).status_code == 302
     assert list(spare.groups.values_list("name", flat=True)) == ["Administrator"]
 

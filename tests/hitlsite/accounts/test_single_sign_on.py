@@ -342,7 +342,7 @@ def test_the_system_page_says_whether_the_provider_can_be_used(client, provider,
     line = line_of_system_page(client)
     assert f"Corp ({provider.issuer}) cannot be used" in line
     url = f"{provider.issuer}/.well-known/openid-configuration"
-    assert line.endswith(f"Check OIDC_ISSUER and the provider: {url}: answered 404")
+    assert line.endswith(f"Check it under Sign-in, and at the provider: {url}: answered 404")
     settings.OIDC_ISSUER = ""
     assert line_of_system_page(client) == "Single sign-on Not used: people log in with passwords"
 

@@ -62,14 +62,14 @@ LATE_MODULES = {
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
     "chats.providers.openai": "when the settings name this provider, whose SDK is optional",
     "hitlsite.accounts.factors": "when the first person logs in: allauth then loads fido2",
-    "hitlsite.accounts.log_out": "when the provider ends a session",
     "hitlsite.accounts.single_sign_on": "when the first person logs in at an OpenID provider",
+    "hitlsite.accounts.log_out": "with it",
     "hitlsite.accounts.tokens": "with it",
     "hitlsite.accounts.transport": "with it",
 }
 #: Libraries and late modules that only late modules import, at their top.
 BEHIND_LATE_MODULES = {"fido2", "jwt", "markdown_it", "nh3", "referencing", "requests"}
-BEHIND_LATE_MODULES |= {"hitlsite.accounts.tokens", "hitlsite.accounts.transport"}
+BEHIND_LATE_MODULES |= {f"hitlsite.accounts.{name}" for name in ("log_out", "tokens", "transport")}
 #: Modules that only settings name, as text: with REDIS_URL.
 NAMED_IN_SETTINGS = ("approvals.live.redis_layer", "hitlsite.cache")
 

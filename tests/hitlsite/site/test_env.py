@@ -90,6 +90,40 @@ def test_an_invalid_value_is_refused_with_the_name_of_its_variable(monkeypatch, 
     assert str(refusal.value) == words
 
 
+@pytest.mark.parametrize(
+    ("value", "numbers"),
+    [
+        ("", {"": 336}),
+        ("12", {"": 12}),
+        ("12, administrator:4,approver:8", {"": 12, "administrator": 4, "approver": 8}),
+        ("auditor:1", {"": 336, "auditor": 1}),
+    ],
+)
+def test_a_number_can_have_others_for_roles(monkeypatch, value, numbers):
+    monkeypatch.setenv("NAME", value)
+    assert env.by_role("NAME", default=336, lowest=1, highest=8760) == numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("root:4", "NAME contains root:4. Use a number, and roles such as administrator:4."),
+        ("Administrator:4", "NAME contains Administrator:4. Use a number, and roles such as administrator:4."),
+        ("12:4", "NAME contains 12:4. Use a number, and roles such as administrator:4."),
+        ("administrator", "NAME='administrator' is not valid. Set it to a whole number from 1 to 8760."),
+        ("administrator:", "NAME='' is not valid. Set it to a whole number from 1 to 8760."),
+        ("12,auditor:0", "NAME='0' is not valid. Set it to a whole number from 1 to 8760."),
+        ("auditor:8761", "NAME='8761' is not valid. Set it to a whole number from 1 to 8760."),
+        ("-1", "NAME='-1' is not valid. Set it to a whole number from 1 to 8760."),
+    ],
+)
+def test_an_invalid_number_or_role_is_refused(monkeypatch, value, words):
+    monkeypatch.setenv("NAME", value)
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        env.by_role("NAME", default=336, lowest=1, highest=8760)
+    assert str(refusal.value) == words
+
+
 def test_a_postgresql_url_is_parsed(monkeypatch):
     monkeypatch.setenv("NAME", "postgresql://desk:p%40ss@db.example:5433/pausepoint?sslmode=require")
     found = env.database("NAME", Path("x"))

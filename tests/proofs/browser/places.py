@@ -190,6 +190,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "key": ("admin", f"/settings/keys/{key}/"),
         "webhooks": ("admin", "/settings/webhooks/"),
         "single sign-on": ("admin", "/settings/single-sign-on/"),
+        "new provider": ("admin", "/settings/single-sign-on/add/"),
         "tool": ("admin", "/settings/tools/issueRefund/"),
         "changes": ("admin", "/settings/changes/"),
         "system": ("admin", "/settings/system/"),

@@ -84,7 +84,7 @@ def follow_groups(person: User, values: Collection[str], *, provider: str) -> No
     """
     if is_beyond_administrators(person) or person == break_glass_account():
         return
-    mappings = list(GroupMapping.objects.all())
+    mappings = list(GroupMapping.objects.filter(issuer=provider))
     matching = [each for each in mappings if each.value in values]
     held = set(person.groups.values_list("pk", flat=True))
     kept = held & {each.group_id for each in matching}

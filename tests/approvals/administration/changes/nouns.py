@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from allauth.socialaccount.models import SocialApp
 from django.contrib.auth.models import Group, User
 
 from approvals.access.tool_lists import ToolLists
@@ -12,7 +13,7 @@ from approvals.actions.policy import write_policy
 from approvals.administration.keys.actions import NewKey, change_tool_lists, create_key, make_key
 from approvals.administration.people.actions import allow_password_link, change_person
 from approvals.administration.scopes.actions import ScopeTerms, delete_scope, store_scope
-from approvals.administration.sign_in.actions import change_mapping
+from approvals.administration.sign_in.actions import change_mapping, save_provider, write_provider
 from approvals.administration.tools.actions import store_strict_priorities, store_tool_settings
 from approvals.models import ApproverScope, GroupMapping, PolicyVersion, PrioritySettings, ToolSettings
 from approvals.models.keys import ApiKey
@@ -21,6 +22,8 @@ from approvals.states import Door
 from tests.support.desk.ruling import apply_policy
 
 Make = Callable[[User], Any]
+
+ISSUER = "https://login.example.org"
 
 
 def person(name: str) -> User:
@@ -41,7 +44,8 @@ def prepare() -> None:
     scope.people.add(person("bob"))
     create_key(person("bob"), name="coding")
     for value, name in (("v-1", "voters"), ("v-2", "voters"), ("a-1", "Auditor")):
-        GroupMapping.objects.create(value=value, group=Group.objects.get(name=name))
+        GroupMapping.objects.create(issuer=ISSUER, value=value, group=Group.objects.get(name=name))
+    write_provider(provider(), by=root)
     root.delete()
 
 
@@ -72,7 +76,16 @@ def _last_scope(by: User) -> Any:
 
 
 def _mapping(value: str, group: str, *, add: bool) -> Make:
-    return lambda by: change_mapping(value, Group.objects.get(name=group).pk, add=add, by=by)
+    return lambda by: change_mapping(ISSUER, value, Group.objects.get(name=group).pk, add=add, by=by)
+
+
+def provider(**more: Any) -> dict[str, Any]:
+    known = {"name": "Corp", "slug": "corp", "issuer": ISSUER, "client_id": "desk"}
+    return {**known, "secret": "", "link_by_email": True, "private": False, **more}
+
+
+def _provider(*, add: bool = False, **more: Any) -> Make:
+    return lambda by: save_provider(provider(**more), add=add, by=by)
 
 
 def _team(by: User) -> Any:
@@ -122,6 +135,9 @@ LOOSER: dict[str, Make] = {
     "key_lists": _lists("Read", "Bash"),
     "group_mapping": _mapping("v-3", "Auditor", add=True),
     "group_mapping ": _mapping("a-1", "Auditor", add=False),
+    "provider": _provider(client_id="another"),
+    "provider ": _provider(add=True, issuer="https://b.example.org", slug="b"),
+    "provider  ": _provider(private=True),
 }
 STRICTER: dict[str, Make] = {
     "roles": _change("eve", roles=["auditor"]),
@@ -131,6 +147,7 @@ STRICTER: dict[str, Make] = {
     "policy": _policy({"name": "None", "match": {"tools": ["rm"]}, "then": "deny"}, ASK),
     "key_lists": _lists("Read"),
     "group_mapping": _mapping("v-1", "voters", add=False),
+    "provider": _provider(name="Company", secret="new", link_by_email=False),
 }
 
 
@@ -147,5 +164,6 @@ def state() -> dict[str, Any]:
         "scopes": list(ApproverScope.objects.order_by("pk").values("name", "limit", "people")),
         "policy": list(PolicyVersion.objects.filter(state="live").values_list("number", flat=True)),
         "mappings": sorted(GroupMapping.objects.values_list("value", "group__name")),
+        "providers": list(SocialApp.objects.order_by("pk").values("name", "client_id", "settings")),
         "keys": list(ApiKey.objects.order_by("pk").values("name", "tool_lists")),
     }

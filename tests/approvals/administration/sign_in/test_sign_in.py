@@ -15,6 +15,13 @@ from tests.support.markup import parse
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/single-sign-on/"
+ISSUER = "https://login.example.org"
+
+
+@pytest.fixture(autouse=True)
+def provider(settings) -> None:
+    settings.OIDC_ISSUER = ISSUER
+    settings.OIDC_NAME = "Corp"
 
 
 @pytest.fixture
@@ -40,34 +47,34 @@ def test_an_administrator_maps_a_group_to_a_role_and_to_a_team_and_removes_both(
     team = Group.objects.create(name="Finance")
     assert "No groups are mapped." in parse(client.get(PAGE).text).words
     for group in (role("approver"), team):
-        assert client.post(PAGE, {"value": " fin ", "group": group.pk}).status_code == 302
+        assert client.post(PAGE, {"issuer": ISSUER, "value": " fin ", "group": group.pk}).status_code == 302
     page = parse(client.get(PAGE).text)
     buttons = [each.attributes["aria-label"] for each in page.find("button", class_="danger")]
     assert buttons == ["Remove fin: role Approver", "Remove fin: team Finance"]
     for mapping in GroupMapping.objects.all():
         assert client.post(f"{PAGE}{mapping.pk}/remove/").status_code == 302
     about = [
-        {"value": "fin", "group": role("approver").pk, "name": "Approver"},
-        {"value": "fin", "group": team.pk, "name": "Finance"},
+        {"issuer": ISSUER, "value": "fin", "group": role("approver").pk, "name": "Approver"},
+        {"issuer": ISSUER, "value": "fin", "group": team.pk, "name": "Finance"},
     ]
     assert changes() == [{"change": f"mapping {way}", **each} for way in ("added", "removed") for each in about]
 
 
 def test_another_administrator_confirms_a_mapping_that_they_read_in_words(ann):
     dora = administrator("dora")
-    browser(ann).post(PAGE, {"value": "fin", "group": role("approver").pk})
+    browser(ann).post(PAGE, {"issuer": ISSUER, "value": "fin", "group": role("approver").pk})
     assert GroupMapping.objects.count() == 0
     page = parse(browser(dora).get(PAGE).text)
     assert page.find("ul", class_="pending-changes")[0].find("a")[0].words == (
-        "Map the group “fin” to Approver, and take that from everyone else at their log-in"
+        "Map the group “fin” of https://login.example.org to Approver, and take that from everyone else at their log-in"
     )
     confirm(waiting_change(), dora)
     mapping = GroupMapping.objects.get()
     assert (mapping.requested_by, mapping.confirmed_by) == (ann, dora)
-    actions.change_mapping("fin", mapping.group_id, add=False, by=ann)
+    actions.change_mapping(ISSUER, "fin", mapping.group_id, add=False, by=ann)
     page = parse(browser(dora).get("/settings/changes/").text)
     assert page.find("ul", class_="pending-changes")[0].find("a")[0].words == (
-        "No longer map the group “fin” to Approver, which its people keep"
+        "No longer map the group “fin” of https://login.example.org to Approver, which its people keep"
     )
     confirm(waiting_change(), dora)
     assert GroupMapping.objects.count() == 0
@@ -76,7 +83,7 @@ def test_another_administrator_confirms_a_mapping_that_they_read_in_words(ann):
 def test_a_mapping_of_a_team_that_was_removed_meanwhile_can_only_be_cancelled(ann):
     dora = administrator("dora")
     team = Group.objects.create(name="Finance")
-    actions.change_mapping("fin", team.pk, add=True, by=ann)
+    actions.change_mapping(ISSUER, "fin", team.pk, add=True, by=ann)
     pk = waiting_change().pk
     team.delete()
     client = browser(dora)
@@ -89,7 +96,7 @@ def test_a_mapping_of_a_team_that_was_removed_meanwhile_can_only_be_cancelled(an
 def test_a_team_with_permissions_is_mapped_by_superusers_only(ann):
     team = Group.objects.create(name="Powers")
     team.permissions.add(Permission.objects.get(codename="decide_approvalrequest"))
-    sent = {"value": "fin", "group": team.pk}
+    sent = {"issuer": ISSUER, "value": "fin", "group": team.pk}
     refused = browser(ann).post(PAGE, sent)
     assert errors(refused) == ["The team Powers gives permissions. Only a superuser can change its members."]
     assert parse(refused.text).find("input", name="value")[0].attributes["value"] == "fin"
@@ -101,30 +108,34 @@ def test_a_team_with_permissions_is_mapped_by_superusers_only(ann):
     [("", "{role}"), ("x" * 255, "{role}"), ("a\0b", "{role}"), ("fin", ""), ("fin", "x"), ("fin", "999999"), ("fin", "9" * 40)],
 )  # fmt: skip
 def test_bad_input_gets_the_form_again(ann, value, group):
-    sent = {"value": value, "group": group.format(role=role("auditor").pk)}
+    sent = {"issuer": ISSUER, "value": value, "group": group.format(role=role("auditor").pk)}
     refused = browser(ann).post(PAGE, sent)
     assert (refused.status_code, len(errors(refused)), GroupMapping.objects.count()) == (422, 1, 0)
 
 
 def test_the_same_mapping_twice_and_too_many_are_refused(ann, monkeypatch):
     client = browser(ann)
-    sent = {"value": "fin", "group": role("auditor").pk}
+    sent = {"issuer": ISSUER, "value": "fin", "group": role("auditor").pk}
     client.post(PAGE, sent)
     assert errors(client.post(PAGE, sent)) == ["This mapping already exists."]
     monkeypatch.setattr(actions, "MOST", 1)
-    assert errors(client.post(PAGE, sent | {"value": "ops"})) == ["There are 1 mappings already. Remove some first."]
+    other = sent | {"value": "ops"}
+    assert errors(client.post(PAGE, other)) == ["There are 1 mappings already. Remove some first."]
 
 
 def test_a_mapping_that_is_gone_gets_a_page(ann):
     assert browser(ann).post(f"{PAGE}7/remove/").status_code == 404
     with pytest.raises(NotFound):
-        actions.change_mapping("fin", role("auditor").pk, add=False, by=ann)
+        actions.change_mapping(ISSUER, "fin", role("auditor").pk, add=False, by=ann)
 
 
 def test_the_page_names_the_provider_and_the_claim(ann, settings):
     client = browser(ann)
-    assert "Single sign-on is not set up" in parse(client.get(PAGE).text).words
-    settings.OIDC_ISSUER = "https://login.example.org"
-    settings.OIDC_NAME = "Corp"
-    terms = [each.words for each in parse(client.get(PAGE).text).find("dd")]
-    assert terms == ["Corp https://login.example.org", "groups"]
+    main = parse(client.get(PAGE).text).find("main")[0]
+    (row,) = (each.words for each in main.find("li", class_="row"))
+    assert row == "Corp https://login.example.org Set by the environment"
+    assert "groups" in [each.words for each in main.find("code")]
+    settings.OIDC_ISSUER = ""
+    main = parse(client.get(PAGE).text).find("main")[0]
+    assert "No providers. People log in with passwords or passkeys." in main.words
+    assert "Map a group" not in main.words

@@ -1,0 +1,34 @@
+"""The OpenID providers of single sign-on: the one of the settings, and those that administrators added.
+
+Each is a row of allauth: `provider_id` is the issuer, and `key` its part of our addresses. The one of the settings is not
+stored, and has no such part.
+"""
+
+from __future__ import annotations
+
+from allauth.socialaccount.models import SocialApp
+from django.conf import settings
+
+#: For the encryption of client secrets, which are in `settings["secret"]`.
+SALT = "approvals.providers"
+
+
+def known_providers() -> list[SocialApp]:
+    """Return the provider of the settings, and then the stored ones."""
+    stored = SocialApp.objects.order_by("name", "pk")
+    return [_of_settings(), *stored] if settings.OIDC_ISSUER else list(stored)
+
+
+def _of_settings() -> SocialApp:
+    return SocialApp(
+        provider_id=settings.OIDC_ISSUER,
+        name=settings.OIDC_NAME,
+        client_id=settings.OIDC_CLIENT_ID,
+        secret=settings.OIDC_CLIENT_SECRET,
+        settings={
+            "link_by_email": settings.OIDC_LINK_BY_EMAIL,
+            "private_hosts": settings.OIDC_PRIVATE_HOSTS,
+            "verified_email": settings.OIDC_VERIFIED_DOMAINS,
+            "default_role": settings.OIDC_DEFAULT_ROLE,
+        },
+    )
