@@ -13,11 +13,10 @@ import psycopg
 
 from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
 from tests.proofs.crash.points import CONTROL
-from tests.support.processes import starting
 from tests.support.processes.deployed import Site, database_with_people, new_database
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import PATIENCE, Person, until
-from tests.support.processes.starting import Process
+from tests.support.processes.starting import Process, SetUp
 
 #: Seconds, for processes that start while many others do.
 STARTING = 4 * PATIENCE
@@ -67,8 +66,12 @@ class Desk(Site):
         """Start the process of that name; its first word is its kind."""
         words = ["serve", "--port", str(self.ports[name])] if name in self.ports else ["worker"]
         with (self.logs / f"{name}.log").open("ab") as log:
-            command = ["-m", "tests.proofs.team.launcher", *words]
-            self.running[name] = starting.start(command, env=self.env, stdout=log, stderr=log)
+            self.running[name] = self.forks.start(["-m", "tests.proofs.team.launcher", *words], log, **self.env)
+
+    @functools.cached_property
+    def forks(self) -> SetUp:
+        """The process that starts all others: Django's slow set-up is done once."""
+        return SetUp(self.env, self.logs / "set-up.log")
 
     def tend(self, *names: str) -> None:
         """Start those of these that are gone, and wait until pages are served; each that was killed is counted."""
@@ -123,3 +126,4 @@ class Desk(Site):
         for process in self.running.values():
             process.kill()  # SIGKILL ends a frozen one too
             process.wait(PATIENCE)
+        self.forks.end()
