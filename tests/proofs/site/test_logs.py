@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 
-from tests.support.processes.server import environment
-from tests.support.root import ROOT
+from tests.support.processes import starting
+from tests.support.processes.server import PATIENCE, environment
 
 LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\w+) ([\w.]+): (.*)$", re.MULTILINE)
 ASKED = """
+import warnings; warnings.simplefilter("ignore")
 import django; django.setup()
 import logging
 from django.conf import settings
@@ -44,9 +43,7 @@ class Database:
 def said(script: str) -> tuple[str, str]:
     """Return a site's output and logs in production."""
     env = environment(Database(), DEBUG="0", ALLOWED_HOSTS="testserver", SECRET_KEY="0123456789abcdef" * 4)  # type: ignore[arg-type]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", ASKED + script], cwd=ROOT, env=env, capture_output=True, text=True
-    )
+    done = starting.run(["-c", ASKED + script], env=env, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 

@@ -15,7 +15,7 @@ from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
 from tests.proofs.crash.points import CONTROL
 from tests.support.processes.deployed import Site, database_with_people, new_database
 from tests.support.processes.ports import free_port
-from tests.support.processes.server import PATIENCE, Person, until
+from tests.support.processes.server import MAKE_KEY, PATIENCE, Person, until
 from tests.support.processes.starting import Process, SetUp
 
 #: Seconds, for processes that start while many others do.
@@ -110,9 +110,13 @@ class Desk(Site):
 
     def key(self, who: str) -> str:
         """A new key that may ask, decide and read."""
-        make = "from django.contrib.auth.models import User; from approvals.administration.keys.actions import create_key\n"
-        make += f"user = User.objects.get(username={who!r})\n"
-        return self.run(make + "print(create_key(user, name='tests', scopes=('ask', 'decide', 'read'))[1], end='')")
+        return self.run(MAKE_KEY.format(user=who, name="tests", scopes=("ask", "decide", "read")))
+
+    def run(self, script: str) -> str:
+        """Run Python with the desk's settings; return its output."""
+        done = self.forks.run(script, STARTING)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a statement; values replace each `%s`."""

@@ -31,6 +31,11 @@ from django.core.management import call_command
 {prepare}
 call_command("serve", port={port})
 """
+MAKE_KEY = """
+from django.contrib.auth.models import User
+from approvals.administration.keys.actions import create_key
+print(create_key(User.objects.get(username={user!r}), name={name!r}, scopes={scopes!r})[1], end="")
+"""
 
 
 def until(probe: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
@@ -121,10 +126,11 @@ class Server:
         self.process.send_signal(number)
         return self.process.wait(seconds)
 
-    def run(self, script: str, seconds: float = 2 * PATIENCE) -> None:
-        """Run Python with the project's settings on this database, in a process of its own."""
+    def run(self, script: str, seconds: float = 2 * PATIENCE) -> str:
+        """Run Python with the project's settings on this database, in a process of its own; return its output."""
         done = self._forks.run(script, seconds)
         assert done.returncode == 0, done.stderr
+        return done.stdout
 
     @property
     def _forks(self) -> SetUp:
@@ -153,11 +159,7 @@ class Server:
 
     def key(self, user: str, *scopes: str, name: str = "tests") -> str:
         """Return a new API key of `user`, which may ask, decide and read unless scopes are given."""
-        file = self.log.with_suffix(".key")
-        given = {"user": user, "name": name, "scopes": ",".join(scopes or ("ask", "decide", "read"))}
-        command = f"from django.core.management import call_command\nwith open({str(file)!r}, 'w') as file:\n"
-        self.run(f"{command}    call_command('createkey', stdout=file, **{given!r})")
-        return file.read_text().strip()
+        return self.run(MAKE_KEY.format(user=user, name=name, scopes=scopes or ("ask", "decide", "read")))
 
     def person(self, name: str) -> Person:
         person = Person(self, name)

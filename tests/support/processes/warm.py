@@ -7,6 +7,7 @@ other does; only the libraries are there already. `starting.py` starts this proc
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import inspect
@@ -18,6 +19,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 from typing import Any
 
 #: Modules that are slow to import. None of them reads settings, starts a thread or opens a file; Twisted's reactor would.
@@ -177,6 +179,15 @@ def hash_passwords_fast() -> None:
     """Let a log-in cost as much as any other page: a million rounds of a hash show nothing."""
     hashers = importlib.import_module("django.contrib.auth.hashers")
     hashers.PBKDF2PasswordHasher.iterations = 1
+
+
+def leave() -> None:
+    """End this process as Python does, but without freeing each object first, for which it would copy all shared pages."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def fork_and_run(control: int) -> None:
