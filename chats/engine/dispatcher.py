@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from chats.doorbell import QUEUE, TASK
 from chats.engine.jobs import Jobs
-from chats.engine.ledger import OWNER
+from chats.engine.ledger import owner
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ async def _work(jobs: Jobs, at_once: int) -> None:
         try:
             await app.run_worker_async(
                 queues=[QUEUE],
-                name=OWNER,
+                name=owner(),
                 concurrency=at_once,
                 delete_jobs="always",
                 install_signal_handlers=False,

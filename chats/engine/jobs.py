@@ -56,7 +56,7 @@ class Jobs:
             on_queued=self._on_queued,
             on_stop=self._on_stop,
             on_claimed=self._on_claimed,
-            owner=ledger.OWNER,
+            owner=ledger.owner(),
         )
 
     async def drain(self, seconds: float = DRAIN_SECONDS) -> None:

@@ -6,6 +6,7 @@ Everything is stored through `commit`, one commit after the other, each with all
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import socket
@@ -229,17 +230,21 @@ def _start_of(pid: int | str) -> str:
 
 
 HOST = _host()
-#: The name under which this process claims turns. Another process may get its number one day, but not with the same start.
-OWNER = f"{HOST}:{os.getpid()}:{_start_of('self')}"
+
+
+@functools.cache
+def owner() -> str:
+    """Return the name under which this process claims turns. Another may get its number one day, but not with the same start."""
+    return f"{HOST}:{os.getpid()}:{_start_of('self')}"
 
 
 def free_dead_leases() -> None:
     """End the leases of dead processes of this host, so that the sweep need not wait for them."""
-    if not OWNER.endswith(":"):
-        for owner in actions.lease_owners(f"{HOST}:"):
-            pid, _, start = owner.removeprefix(f"{HOST}:").partition(":")
+    if not owner().endswith(":"):
+        for other in actions.lease_owners(f"{HOST}:"):
+            pid, _, start = other.removeprefix(f"{HOST}:").partition(":")
             if _start_of(pid) != start:
-                actions.end_leases(owner)
+                actions.end_leases(other)
 
 
 @dataclass(slots=True)

@@ -79,7 +79,7 @@ async def go_on(begun: Begun, stop: asyncio.Event) -> None:
 async def _begin(turn_id: int) -> Begun | None:
     """Claim the turn; if cancelled meanwhile, hand it over at once, because the claiming thread continues."""
     claiming = asyncio.create_task(
-        pool.run(actions.begin_run, turn_id, owner=ledger.OWNER)
+        pool.run(actions.begin_run, turn_id, owner=ledger.owner())
     )
     try:
         return await asyncio.shield(claiming)

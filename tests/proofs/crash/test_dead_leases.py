@@ -17,7 +17,7 @@ from tests.support.people import alice
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(ledger.OWNER.endswith(":"), reason="nothing here tells when a process was started"),
+    pytest.mark.skipif(ledger.owner().endswith(":"), reason="nothing here tells when a process was started"),
 ]
 
 
@@ -70,6 +70,6 @@ def test_a_process_that_got_the_number_of_a_dead_one_does_not_keep_its_turn(chil
 
 
 def test_a_process_keeps_its_own_turns():
-    turn = held_by(ledger.OWNER)
+    turn = held_by(ledger.owner())
     ledger.free_dead_leases()
     assert is_held(turn) is True

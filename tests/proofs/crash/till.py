@@ -16,9 +16,8 @@ from uuid import UUID
 from tests.proofs.crash.agents import CHARGES, HEARD, LEASE, RELEASE
 from tests.proofs.crash.browser import Browser
 from tests.proofs.crash.points import CONTROL
-from tests.support.processes import starting
 from tests.support.processes.ports import free_port
-from tests.support.processes.starting import Process
+from tests.support.processes.starting import Process, SetUp
 
 PATIENCE = 120.0
 
@@ -39,6 +38,7 @@ class Till:
             LEASE: lease,
         }
         self.process: Process | None = None
+        self.forks: SetUp | None = None
         self.kills = 0
         self.base = f"http://127.0.0.1:{self.port}"
         self.alice, self.bob = (Browser(self.base, name, "pausepoint") for name in ("requester", "approver"))
@@ -48,9 +48,9 @@ class Till:
         for _ in patiently("the server"):
             if self.process is None or self.process.poll() is not None:
                 self.kills += self.process is not None and self.process.returncode == -signal.SIGKILL
-                words = ["-m", "tests.proofs.crash.launcher", str(self.port)]
+                self.forks = self.forks or SetUp(self.environment, self.log)
                 with self.log.open("ab") as log:
-                    self.process = starting.start(words, env=self.environment, stdout=log, stderr=log)
+                    self.process = self.forks.start(["-m", "tests.proofs.crash.launcher", str(self.port)], log)
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
 
@@ -59,6 +59,8 @@ class Till:
             self.process.send_signal(signal.SIGCONT)
             self.process.kill()
             self.process.wait(PATIENCE)
+        if self.forks is not None:
+            self.forks.end()
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
         with contextlib.closing(sqlite3.connect(self.database, timeout=20)) as connection:

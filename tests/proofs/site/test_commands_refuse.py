@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.support.processes import starting
 from tests.support.processes.deployed import new_database
 from tests.support.processes.ports import free_port
-from tests.support.processes.server import environment
-from tests.support.root import ROOT
+from tests.support.processes.server import PATIENCE, environment
+from tests.support.processes.shared import migrated_file
 
 COMMANDS = [
     ["serve", "--port", "0"],
@@ -36,8 +37,7 @@ class Database:
 def refusal(url: str, *words: str | bytes) -> str:
     """The last line of a command that fails; no other line of it may be a traceback's."""
     env = environment(Database(url))  # type: ignore[arg-type]
-    command = [sys.executable, "manage.py", *words]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    done = starting.run(["manage.py", *map(os.fsdecode, words)], env=env, timeout=PATIENCE)
     assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (1, "", False), done.stderr
     return done.stderr.splitlines()[-1]
 
@@ -86,8 +86,7 @@ def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path):
 
 def test_a_database_of_a_version_before_this_one_is_not_served(tmp_path):
     path = tmp_path / "older.sqlite3"
-    env = environment(Database(f"sqlite:///{path}"))  # type: ignore[arg-type]
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, env=env, check=True)
+    shutil.copy(migrated_file(), path)
     with closing(sqlite3.connect(path)) as older:
         older.execute("DELETE FROM django_migrations WHERE app = 'chats'")
         older.commit()
@@ -95,8 +94,9 @@ def test_a_database_of_a_version_before_this_one_is_not_served(tmp_path):
     assert said.endswith("has unapplied migrations in chats. Run `manage.py migrate`.")
     # Before an upgrade is when one wants a copy.
     copy = tmp_path / "copy.sqlite3"
-    subprocess.run([sys.executable, "manage.py", "backup", str(copy)], cwd=ROOT, env=env, check=True)
-    assert copy.exists()
+    env = environment(Database(f"sqlite:///{path}"))  # type: ignore[arg-type]
+    done = starting.run(["manage.py", "backup", str(copy)], env=env, timeout=PATIENCE)
+    assert (done.returncode, copy.exists()) == (0, True), done.stderr
 
 
 def test_a_postgresql_without_tables_is_not_worked_on():

@@ -6,17 +6,15 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.support.processes import redis_server
+from tests.support.processes import redis_server, starting
 from tests.support.processes.deployed import PEOPLE, new_database, site
-from tests.support.processes.server import until
+from tests.support.processes.server import PATIENCE, until
 from tests.support.root import ROOT
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
@@ -45,8 +43,8 @@ def settings_with(environment: dict[str, str]) -> str:
         "SECRET_KEY": "0123456789abcdef" * 4,
         "PUBLIC_URL": "https://desk.example.org",
     }
-    command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", shown]
-    done = subprocess.run(command, cwd=ROOT, env=environment | needed, capture_output=True, text=True, timeout=120)
+    command = ["manage.py", "shell", "--verbosity", "0", "-c", shown]
+    done = starting.run(command, env=environment | needed, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
 import pytest
 
-from tests.support.root import ROOT
+from tests.support.processes import starting
+from tests.support.processes.server import PATIENCE
 
 #: Too short by one character; and long, of too few different ones.
 WEAK = ["0123456789abcdef0123456789abcde", "x" * 60, "abcdefg" * 10]
@@ -17,8 +17,7 @@ WEAK = ["0123456789abcdef0123456789abcde", "x" * 60, "abcdefg" * 10]
 def check(**environment: str) -> subprocess.CompletedProcess[str]:
     """`manage.py check` with this environment and nothing else."""
     clean = {"PATH": os.environ["PATH"]} | environment
-    command = [sys.executable, "manage.py", "check"]
-    return subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=False, timeout=120)
+    return starting.run(["manage.py", "check"], env=clean, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(

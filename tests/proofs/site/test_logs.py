@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support.processes.server import environment
-from tests.support.root import ROOT
+from tests.support.processes.server import PATIENCE, environment
+from tests.support.processes.starting import SetUp
 
 LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\w+) ([\w.]+): (.*)$", re.MULTILINE)
 ASKED = """
-import django; django.setup()
+import warnings; warnings.simplefilter("ignore")
 import logging
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -41,24 +40,29 @@ class Database:
     url = "sqlite:///:memory:"
 
 
-def said(script: str) -> tuple[str, str]:
-    """Return a site's output and logs in production."""
+@pytest.fixture(scope="module")
+def said(tmp_path_factory) -> Iterator[Callable[[str], tuple[str, str]]]:
+    """A function that runs a script in production and returns its output and logs."""
     env = environment(Database(), DEBUG="0", ALLOWED_HOSTS="testserver", SECRET_KEY="0123456789abcdef" * 4)  # type: ignore[arg-type]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", ASKED + script], cwd=ROOT, env=env, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    site = SetUp(env, tmp_path_factory.mktemp("site") / "set-up.log")
+
+    def run(script: str) -> tuple[str, str]:
+        done = site.run(ASKED + script, PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    yield run
+    site.end()
 
 
-def test_an_error_of_ours_is_logged_once_with_its_traceback_as_its_answer_says():
+def test_an_error_of_ours_is_logged_once_with_its_traceback_as_its_answer_says(said):
     answer, log = said('found = client.get("/raise/mistake/"); print(found.status_code, found.content.decode())')
     assert (answer[:3], "The error was logged" in answer) == ("500", True)
     assert LINE.findall(log) == [("ERROR", "django.request", "Internal Server Error: /raise/mistake/")]
     assert log.count("ZeroDivisionError: a mistake") == log.count("Traceback") == 1
 
 
-def test_with_debug_a_program_gets_a_problem_document_for_an_error_of_ours_and_the_log_its_traceback():
+def test_with_debug_a_program_gets_a_problem_document_for_an_error_of_ours_and_the_log_its_traceback(said):
     answer, log = said(
         'settings.DEBUG = True; found = client.get("/api/v1/raise/mistake/"); '
         'print(found.status_code, found.headers["content-type"], found.json()["code"])'
@@ -79,7 +83,7 @@ def test_with_debug_a_program_gets_a_problem_document_for_an_error_of_ours_and_t
     ],
     ids=["not there", "no form of ours", "suspicious", "another host", "an outage"],
 )
-def test_what_is_no_mistake_of_ours_is_a_line_at_most(ask, status, lines):
+def test_what_is_no_mistake_of_ours_is_a_line_at_most(said, ask, status, lines):
     answer, log = said(f"print(client.{ask}.status_code)")
     assert (answer, [line[:2] for line in LINE.findall(log)]) == (f"{status}\n", lines)
     assert len(log.splitlines()) == len(lines)
@@ -88,7 +92,7 @@ def test_what_is_no_mistake_of_ours_is_a_line_at_most(ask, status, lines):
 @pytest.mark.parametrize(
     "name", ["daphne.server", "channels.db", "asyncio", "psycopg.pool", "approvals.background.sweep"]
 )
-def test_what_libraries_warn_of_is_logged_once_in_the_same_form(name):
+def test_what_libraries_warn_of_is_logged_once_in_the_same_form(said, name):
     _, log = said(f'logging.getLogger({name!r}).warning("took too long"); logging.getLogger("daphne").info("hello")')
     assert LINE.findall(log) == [("WARNING", name, "took too long")]
     assert len(log.splitlines()) == 1

@@ -6,12 +6,12 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import threading
 
 import pytest
 
-from tests.support.root import ROOT
+from tests.support.processes import starting
+from tests.support.processes.server import PATIENCE
 
 SEND = """
 import django
@@ -29,10 +29,8 @@ def run(script: str = SEND, **environment: str) -> subprocess.CompletedProcess[s
         "SECRET_KEY": "0123456789abcdef" * 4,
         "DJANGO_SETTINGS_MODULE": "hitlsite.settings",
     }
-    command = [sys.executable, "-W", "error", "-c", script]
-    return subprocess.run(
-        command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, check=False, timeout=120
-    )
+    strict = "import warnings; warnings.simplefilter('error')\n"
+    return starting.run(["-c", strict + script], env=clean | environment, timeout=PATIENCE)
 
 
 class MailServer:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
+
+from tests.support.processes import starting
+from tests.support.processes.server import PATIENCE
 
 FOOTER = """
 import re
@@ -36,7 +37,7 @@ def said_by(code, **environment):
     kept = {name: value for name, value in os.environ.items() if name != "HITL_PROVIDER"}
     kept |= {"DJANGO_SETTINGS_MODULE": "hitlsite.settings", "DEBUG": "1", **environment}
     whole = "import django\ndjango.setup()\n" + code
-    ran = subprocess.run([sys.executable, "-c", whole], env=kept, capture_output=True, text=True)
+    ran = starting.run(["-c", whole], env=kept, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.splitlines()[-1]
 

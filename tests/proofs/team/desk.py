@@ -13,11 +13,10 @@ import psycopg
 
 from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
 from tests.proofs.crash.points import CONTROL
-from tests.support.processes import starting
 from tests.support.processes.deployed import Site, database_with_people, new_database
 from tests.support.processes.ports import free_port
-from tests.support.processes.server import PATIENCE, Person, until
-from tests.support.processes.starting import Process
+from tests.support.processes.server import MAKE_KEY, PATIENCE, Person, until
+from tests.support.processes.starting import Process, SetUp
 
 #: Seconds, for processes that start while many others do.
 STARTING = 4 * PATIENCE
@@ -67,8 +66,12 @@ class Desk(Site):
         """Start the process of that name; its first word is its kind."""
         words = ["serve", "--port", str(self.ports[name])] if name in self.ports else ["worker"]
         with (self.logs / f"{name}.log").open("ab") as log:
-            command = ["-m", "tests.proofs.team.launcher", *words]
-            self.running[name] = starting.start(command, env=self.env, stdout=log, stderr=log)
+            self.running[name] = self.forks.start(["-m", "tests.proofs.team.launcher", *words], log, **self.env)
+
+    @functools.cached_property
+    def forks(self) -> SetUp:
+        """The process that starts all others: Django's slow set-up is done once."""
+        return SetUp(self.env, self.logs / "set-up.log")
 
     def tend(self, *names: str) -> None:
         """Start those of these that are gone, and wait until pages are served; each that was killed is counted."""
@@ -107,9 +110,13 @@ class Desk(Site):
 
     def key(self, who: str) -> str:
         """A new key that may ask, decide and read."""
-        make = "from django.contrib.auth.models import User; from approvals.administration.keys.actions import create_key\n"
-        make += f"user = User.objects.get(username={who!r})\n"
-        return self.run(make + "print(create_key(user, name='tests', scopes=('ask', 'decide', 'read'))[1], end='')")
+        return self.run(MAKE_KEY.format(user=who, name="tests", scopes=("ask", "decide", "read")))
+
+    def run(self, script: str) -> str:
+        """Run Python with the desk's settings; return its output."""
+        done = self.forks.run(script, STARTING)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a statement; values replace each `%s`."""
@@ -123,3 +130,4 @@ class Desk(Site):
         for process in self.running.values():
             process.kill()  # SIGKILL ends a frozen one too
             process.wait(PATIENCE)
+        self.forks.end()

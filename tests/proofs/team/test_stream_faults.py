@@ -14,7 +14,6 @@ from tests.proofs.team.desk import STARTING, Desk, copied_database
 from tests.proofs.team.odd_launcher import FREEZE
 from tests.proofs.team.reciter import FIRST, HELD, REST
 from tests.proofs.team.windows import say
-from tests.support.processes import starting
 from tests.support.processes.deployed import new_cluster
 from tests.support.processes.server import until
 from tests.support.services import ROUNDS, real_processes  # noqa: F401 - a fixture
@@ -37,7 +36,7 @@ class OddDesk(Desk):
             return super().launch(name)
         with (self.logs / f"{name}.log").open("ab") as log:
             command = ["-m", "tests.proofs.team.odd_launcher", "worker"]
-            self.running[name] = starting.start(command, env=self.env | self.odd[name], stdout=log, stderr=log)
+            self.running[name] = self.forks.start(command, log, **(self.env | self.odd[name]))
 
     def stream(self, chat: int) -> list[dict[str, object]]:
         """The stored streams of a conversation and of those below it."""

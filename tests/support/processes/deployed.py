@@ -87,7 +87,7 @@ class Site:
     def run(self, script: str) -> str:
         """Run Python with the site's settings; return its output."""
         start = "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'hitlsite.settings'; import django; django.setup()\n"
-        return self._python("-c", start + script, check=True).stdout
+        return self._python("-c", start + script + starting.LEAVE, check=True).stdout
 
     def _python(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
         done = starting.run(words, env=self.env, folder=self.project, timeout=5 * PATIENCE)

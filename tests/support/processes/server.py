@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from hitlsite.demo.people import PASSWORD
-from tests.support.processes import databases, starting
+from tests.support.processes import databases
 from tests.support.processes.databases import Database
 from tests.support.processes.ports import free_port
 from tests.support.processes.starting import Process, SetUp
@@ -30,6 +30,11 @@ import django; django.setup()
 from django.core.management import call_command
 {prepare}
 call_command("serve", port={port})
+"""
+MAKE_KEY = """
+from django.contrib.auth.models import User
+from approvals.administration.keys.actions import create_key
+print(create_key(User.objects.get(username={user!r}), name={name!r}, scopes={scopes!r})[1], end="")
 """
 
 
@@ -99,8 +104,7 @@ class Server:
         if self.prepare:
             words = ["-c", PREPARED.format(prepare=self.prepare, port=self.port)]
         with self.log.open("wb") as log:
-            env = environment(self.database, ATTACHMENTS_OPTIONS=self.attachments, **self.settings)
-            self.process = starting.start(words, env=env, stdout=log, stderr=log)
+            self.process = self._forks.start(words, log)
         until(self._listens, "`serve` says where it listens")
 
     def _listens(self) -> bool:
@@ -122,19 +126,21 @@ class Server:
         self.process.send_signal(number)
         return self.process.wait(seconds)
 
-    def run(self, script: str, seconds: float = 2 * PATIENCE) -> None:
-        """Run Python with the project's settings on this database, in a process of its own."""
-        done = self._forks_with(environment(self.database, **self.settings)).run(script, seconds)
+    def run(self, script: str, seconds: float = 2 * PATIENCE) -> str:
+        """Run Python with the project's settings on this database, in a process of its own; return its output."""
+        done = self._forks.run(script, seconds)
         assert done.returncode == 0, done.stderr
+        return done.stdout
 
-    def _forks_with(self, env: dict[str, str]) -> SetUp:
-        """Return the process that runs scripts in this environment: Django's slow set-up is done once."""
+    @property
+    def _forks(self) -> SetUp:
+        """The process that starts servers and scripts with these settings: Django's slow set-up is done once."""
+        env = environment(self.database, ATTACHMENTS_OPTIONS=self.attachments, **self.settings)
         if self._set_up is not None and self._set_up.env != env:
             self._set_up.end()
             self._set_up = None
         if self._set_up is None:
-            with self.log.with_suffix(".scripts").open("ab") as log:
-                self._set_up = SetUp(env, log)
+            self._set_up = SetUp(env, self.log.with_suffix(".scripts"), pages=not self.prepare)
         return self._set_up
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -153,11 +159,7 @@ class Server:
 
     def key(self, user: str, *scopes: str, name: str = "tests") -> str:
         """Return a new API key of `user`, which may ask, decide and read unless scopes are given."""
-        file = self.log.with_suffix(".key")
-        given = {"user": user, "name": name, "scopes": ",".join(scopes or ("ask", "decide", "read"))}
-        command = f"from django.core.management import call_command\nwith open({str(file)!r}, 'w') as file:\n"
-        self.run(f"{command}    call_command('createkey', stdout=file, **{given!r})")
-        return file.read_text().strip()
+        return self.run(MAKE_KEY.format(user=user, name=name, scopes=scopes or ("ask", "decide", "read")))
 
     def person(self, name: str) -> Person:
         person = Person(self, name)

@@ -93,9 +93,6 @@ def file_with(name: str, script: str) -> Path:
     def make(path: Path) -> None:
         shutil.copy(migrated_file(), path)
         _fill(f"sqlite:///{path}", script)
-        # A program that ends with an open connection leaves its writes in the WAL, and only the file is copied.
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     return once(f"{name}.sqlite3", make)
 
@@ -122,8 +119,12 @@ def dump_with(name: str, script: str) -> Path:
 
 def _fill(url: str, script: str) -> None:
     settings = {"DEBUG": "1", "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
-    done = starting.run(["-c", SCRIPT + script], env=os.environ | settings, timeout=PATIENCE)
+    done = starting.run(["-c", SCRIPT + script + starting.LEAVE], env=os.environ | settings, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
+    if url.startswith("sqlite:///"):
+        # A program that ends with an open connection leaves its writes in the WAL, and only the file is copied.
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _execute(statement: str) -> None:

@@ -26,11 +26,26 @@ from typing import IO
 from tests.support.processes import warm
 from tests.support.root import ROOT
 
-#: Sets Django up, then forks as ordered over its input.
+#: Sets Django up, and imports the pages if it is told to.
 SET_UP = """
+import os
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 import django; django.setup()
+"""
+PAGES = """
+import importlib
+import hitlsite.asgi
+importlib.import_module(django.conf.settings.ROOT_URLCONF)
+"""
+#: Forks as ordered over its input.
+FORK = """
 from tests.support.processes.warm import fork_and_run
 fork_and_run(0)
+"""
+#: Ends a script, in a seventh of the time. `warm.py` is the main module of all programs that it forks.
+LEAVE = """
+from __main__ import leave
+leave()
 """
 _orders = threading.Lock()
 
@@ -122,16 +137,23 @@ def run(
 
 
 class SetUp:
-    """Runs scripts, each in a process of its own, forked from one in which Django is set up in this environment already."""
+    """Starts programs, each in a process of its own, forked from one in which Django is set up in this environment already."""
 
-    def __init__(self, env: Mapping[str, str], log: IO[bytes]) -> None:
+    def __init__(self, env: Mapping[str, str], log: Path, *, pages: bool = True) -> None:
+        """Without `pages`, programs may still change what the pages take over when they are imported."""
         self.env = dict(env)
         self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = start(["-c", SET_UP], env=env, stdin=theirs, stdout=log, stderr=log)
+        script = SET_UP + (PAGES if pages else "") + FORK
+        with theirs, log.open("ab") as written:
+            self._process = start(["-c", script], env=env, stdin=theirs, stdout=written, stderr=written)
+
+    def start(self, words: Sequence[str], log: IO[bytes], **more: str) -> Process:
+        """Start a program whose environment has `more` in it."""
+        return start(words, env=self.env | more, stdout=log, stderr=log, forker=self._control)
 
     def run(self, script: str, timeout: float) -> subprocess.CompletedProcess[str]:
-        return run(["-c", script], env=self.env, timeout=timeout, forker=self._control)
+        """Run a script to its end."""
+        return run(["-c", script + LEAVE], env=self.env, timeout=timeout, forker=self._control)
 
     def end(self) -> None:
         self._control.close()

@@ -152,8 +152,8 @@ LISTS = re.compile(
 )
 
 
-def forms(hidden: Hidden) -> list[dict[str, Any]]:
-    """The body of a post to every address: the fields of all forms and bodies at once."""
+def forms(hidden: Hidden, address: str) -> list[dict[str, Any]]:
+    """The bodies of posts to this address: the fields of all forms at once, with the verdict that fits its request."""
     ids = [str(request.pk) for request in hidden.requests]
     shared = {
         "digest": hidden.waiting.input_digest, "shown_digest": hidden.waiting.input_digest, "comment": "I do", "text": "I do",
@@ -161,4 +161,9 @@ def forms(hidden: Hidden) -> list[dict[str, Any]]:
         "confirm": TOOL, "assign_to": "", "input_digest": hidden.waiting.input_digest, "output": 1,
         "answer": {"text": "x"}, "id": ids[0], "q": WORD, "name": TOOL, "message": WORD, "runId": ids[0], "resumeData": {},
     }  # fmt: skip
-    return [shared | {"verdict": verdict} for verdict in ("approve", "respond")]
+    verdicts = ["approve", "respond"]
+    if str(hidden.question.pk) in address:
+        verdicts = ["respond"]
+    elif str(hidden.waiting.pk) in address or str(hidden.ended.pk) in address:
+        verdicts = ["approve"]
+    return [shared | {"verdict": verdict} for verdict in verdicts]

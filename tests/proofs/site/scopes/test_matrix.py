@@ -124,7 +124,7 @@ def test_no_post_shows_or_changes_what_scopes_leave_out(hidden, who):
     for address in dict.fromkeys(addresses(hidden)):
         if address.startswith(("/logout", "/login", "/settings/sessions", "/settings/sign-in", "/password")):
             continue
-        for form in forms(hidden):
+        for form in forms(hidden, address):
             answers = [
                 client.post(address, {name: value for name, value in form.items() if not isinstance(value, dict)}),
                 client.post(address, json.dumps(form), content_type="application/json"),
