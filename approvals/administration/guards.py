@@ -1,4 +1,4 @@
-"""Restrict pages to administrators, with a fresh log-in if the settings require it."""
+"""Restrict pages to administrators, and require a fresh log-in if the settings say so."""
 
 from __future__ import annotations
 
@@ -24,13 +24,26 @@ P = ParamSpec("P")
 def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
     """Respond to everyone else as if the page did not exist."""
 
-    @refusals_as_pages
     def guarded(
         request: SignedIn, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
         if not permissions.may_administer(request.standing):
             raise Http404
-        if not _is_fresh(request):
+        return fresh(request, *args, **kwargs)
+
+    fresh = with_fresh_log_in(view)
+    return wraps(view)(refusals_as_pages(guarded))
+
+
+def with_fresh_log_in(view: View[P]) -> Callable[..., HttpResponse]:
+    """Require a fresh log-in if the settings require it for administration."""
+
+    @refusals_as_pages
+    def guarded(
+        request: SignedIn, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        needed = "administration" in settings.HITL_FRESH_SIGN_IN_FOR
+        if needed and not is_fresh(signed_in_at(request.session)):
             if request.method in {"GET", "HEAD"}:
                 query = urlencode({"next": request.get_full_path()})
                 return redirect(f"{reverse('account_reauthenticate')}?{query}")
@@ -44,8 +57,3 @@ def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
         return view(request, *args, **kwargs)
 
     return wraps(view)(guarded)
-
-
-def _is_fresh(request: SignedIn) -> bool:
-    needed = "administration" in settings.HITL_FRESH_SIGN_IN_FOR
-    return not needed or is_fresh(signed_in_at(request.session))
