@@ -28,6 +28,11 @@ class ApprovalsConfig(AppConfig):
 
         from approvals.access.usernames import validate_new_username
         from approvals.admin.labels import translate_labels
+        from approvals.administration.keys.actions import (
+            keys_to_warn_of,
+            warn_of_expiring_keys,
+        )
+        from approvals.background import sweep
         from approvals.background.duties import register_duties
         from approvals.checks import (
             check_event_handlers,
@@ -40,6 +45,7 @@ class ApprovalsConfig(AppConfig):
         User._meta.get_field("username").validators.append(validate_new_username)
         protect_records()
         register_duties()
+        sweep.register(warn_of_expiring_keys, lambda now: [keys_to_warn_of(now)])
         checks.register(check_event_handlers)
         checks.register(check_first_version, checks.Tags.database)
         checks.register(check_triggers, checks.Tags.database)

@@ -53,6 +53,16 @@ class NotAllowed(Refusal):
     status = 403
 
 
+class AddressNotAllowed(NotAllowed):
+    """The key is limited to address ranges, and the call comes from elsewhere."""
+
+    code = "address_not_allowed"
+    sentence = gettext_lazy(
+        "This key does not work from your network address. Send it from an address that it allows, or ask an "
+        "administrator for another key."
+    )
+
+
 class FactorMissing(NotAllowed):
     """The person's role needs a second factor, and they have none."""
 

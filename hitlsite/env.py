@@ -22,6 +22,9 @@ from hitlsite.server.pooled import PooledConnection
 #: Roles that new people may have at once.
 ROLES = frozenset({"requester", "approver", "auditor"})
 ALL_ROLES = ROLES | {"administrator"}
+#: The scopes of API keys, and the most days that one works.
+KEY_SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
+KEY_DAYS = 3650
 TRUE = frozenset({"1", "true", "yes", "on"})
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 FALSE = frozenset({"0", "false", "no", "off"})
@@ -84,9 +87,13 @@ def choice(name: str, allowed: Collection[str], default: str = "") -> str:
     return value
 
 
-def choices(name: str, allowed: Collection[str]) -> list[str]:
-    """Return a comma-separated list of some of the `allowed`."""
-    values = comma_separated(name)
+def choices(
+    name: str, allowed: Collection[str], default: tuple[str, ...] = ()
+) -> list[str]:
+    """Return a comma-separated list of some of the `allowed`; `none` stands for an empty list where there is a default."""
+    values = comma_separated(name, default)
+    if default and values == ["none"]:
+        return []
     for value in values:
         if value not in allowed:
             raise ImproperlyConfigured(

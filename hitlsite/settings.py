@@ -209,20 +209,6 @@ OIDC_PRIVATE_HOSTS = env.comma_separated("OIDC_PRIVATE_HOSTS")
 #: Roles that need a second factor, and the day from which people without one can only set one up.
 SECOND_FACTOR_ROLES = env.choices("SECOND_FACTOR_ROLES", env.ALL_ROLES)
 SECOND_FACTOR_FROM = env.day("SECOND_FACTOR_FROM")
-#: The window of all limits below, and the wait that a refused client is given.
-LIMIT_SECONDS = 300
-#: Wrong passwords count per account and address (`key`) and per address. A log-in in progress counts until it succeeds.
-ACCOUNT_RATE_LIMITS = {
-    "login": None,
-    "login_failed": f"20/{LIMIT_SECONDS}s/key,100/{LIMIT_SECONDS}s/ip",
-    "change_password": f"10/{LIMIT_SECONDS}s/user",
-    "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
-    "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
-    "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
-    "log_out_by_provider": f"1000/{LIMIT_SECONDS}s/ip",
-}
-#: The challenge and the answer count.
-MFA_RATE_LIMITS = {"webauthn_login": f"200/{LIMIT_SECONDS}s/ip"}
 #: Minutes without use, and hours since the log-in, after which a session ends, by role; 0 idle minutes mean never.
 SESSION_IDLE_MINUTES = env.by_role(
     "SESSION_IDLE_MINUTES", default=0, lowest=0, highest=100_000
@@ -246,33 +232,23 @@ SECURE_SSL_REDIRECT = TRUST_FORWARDED_PROTO and PUBLIC_URL.startswith("https://"
 SECURE_HSTS_SECONDS = env.whole_number(
     "HSTS_SECONDS", default=0, lowest=0, highest=63_072_000
 )
-SILENCED_SYSTEM_CHECKS = [
-    "security.W005",
-    "security.W021",
-]  # about subdomains, preload lists
+# About subdomains and preload lists.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "hitlsite.views.csrf_failure"
 
 #: Folders with translations; the first one with a text wins.
-LOCALE_PATHS = [
-    Path(folder)
-    for folder in env.comma_separated(
-        "LOCALE_PATHS", default=(str(BASE_DIR / "locale"),)
-    )
-]
+_folders = env.comma_separated("LOCALE_PATHS", (str(BASE_DIR / "locale"),))
+LOCALE_PATHS = [Path(folder) for folder in _folders]
 #: The language of pages, errors, messages and command lines for everyone who has not chosen one.
 LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
 # In a form, all options of a schema may be selected, or all rows of a list of a thousand.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 HITL_LANGUAGES = env.offered_languages(LOCALE_PATHS, LANGUAGE_CODE)
-LANGUAGES = list(
-    {
-        **dict(zip(HITL_LANGUAGES, HITL_LANGUAGES, strict=True)),
-        **dict(global_settings.LANGUAGES),
-    }.items()
-)
+_codes = {code: code for code in HITL_LANGUAGES}
+LANGUAGES = list((_codes | dict(global_settings.LANGUAGES)).items())
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = env.time_zone("TIME_ZONE", default="UTC")
@@ -337,9 +313,20 @@ HITL_ASKS_PER_MINUTE = env.whole_number(
 HITL_WRONG_KEYS_PER_MINUTE = env.whole_number(
     "HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000
 )
-METRICS_TOKEN = env.text(
-    "METRICS_TOKEN"
-)  # for `/metrics`; without it, only programs on this machine may read them
+#: Days that API keys work at most (0 if they may work for ever), and unless a person chooses others.
+HITL_MAX_KEY_DAYS = env.whole_number(
+    "HITL_MAX_KEY_DAYS", default=365, lowest=0, highest=env.KEY_DAYS
+)
+_most = HITL_MAX_KEY_DAYS or env.KEY_DAYS
+HITL_KEY_DAYS = env.whole_number(
+    "HITL_KEY_DAYS", default=min(365, _most), lowest=1, highest=_most
+)
+#: The scopes that people who are no administrators may give keys of their own.
+HITL_OWN_KEY_SCOPES = env.choices(
+    "HITL_OWN_KEY_SCOPES", env.KEY_SCOPES, default=("ask", "read")
+)
+#: For `/metrics`; without it, only programs on this machine may read them.
+METRICS_TOKEN = env.text("METRICS_TOKEN")
 
 _mail_server = {
     "host": env.text("EMAIL_HOST"),

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from hitlsite import installing, views
 from hitlsite.health.system import system
+from hitlsite.leaked_keys import leaked_keys
 
 admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = _("Records and keys")
@@ -30,6 +31,7 @@ urlpatterns += [
     path("settings/system/", system, name="system"),
     path("", include("approvals.urls")),
     path("api/v1/", include("approvals.api.urls")),
+    path("api/v1/leaked-keys", leaked_keys, name="leaked-keys"),
     path("mcp", include("approvals.api.mcp.urls")),
 ]
 if apps.is_installed("chats"):

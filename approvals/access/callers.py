@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import rate_limits
 from approvals.access.factors import stopped
+from approvals.access.key_texts import prefix_in
 from approvals.access.sessions import (
     encrypt_session,
     user_of,
@@ -37,12 +38,15 @@ from approvals.access.standing import (
 )
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import async_commit
-from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
+from approvals.exceptions import (
+    AddressNotAllowed,
+    NotAuthenticated,
+    Refusal,
+    ScopeMissing,
+)
 from approvals.models.actors import Actor, KeyActor, SessionActor
 from approvals.models.keys import ApiKey, live
 
-#: The format of keys from `create_key`.
-KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
 SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
 DEFAULT_SCOPES = ("ask", "read")
 #: Prefix of the scope of a key's requests; the id of the key follows.
@@ -81,29 +85,36 @@ class LiveKey:
 
 def find_key(text: str) -> LiveKey | None:
     """Return the valid key of a Bearer token; None if it is unknown, revoked or expired, or its user is inactive."""
-    # Other formats are not looked up: they may hold characters that databases reject.
-    shape = KEY.fullmatch(text)
-    if shape is None:
-        return None
-    key = _LIVE.first(prefix=shape["prefix"])
-    if (
-        key is None
-        or not key.user.is_active
-        or not secrets.compare_digest(key.secret_hash, hash_of(text))
-    ):
+    prefix = prefix_in(text)
+    key = _LIVE.first(prefix=prefix) if prefix else None
+    if key is None or not key.user.is_active or not _is_of(key, text):
         return None
     return LiveKey(key, standing_with(key, key.user_id, by_key=True))
 
 
-def record_use(key: ApiKey) -> None:
-    """Store when a key was last used, to the minute: a busy client must not cost one write per request."""
+def known_key_of(text: str) -> ApiKey | None:
+    """Return the key with this text, valid or not; None if there is none."""
+    prefix = prefix_in(text)
+    rows = ApiKey.objects.select_related("user")
+    key = rows.filter(prefix=prefix).first() if prefix else None
+    return key if key is not None and _is_of(key, text) else None
+
+
+def _is_of(key: ApiKey, text: str) -> bool:
+    return secrets.compare_digest(key.secret_hash, hash_of(text))
+
+
+def record_use(key: ApiKey, address: str = "") -> None:
+    """Store when and from where a key was last used, to the minute: a busy client must not cost one write per request."""
     now = timezone.now()
     if key.last_used_at is not None and now - key.last_used_at <= USE_INTERVAL:
         return
     with transaction.atomic():
         # If this write is lost, the next use of the key repeats it.
         async_commit()
-        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
+        ApiKey.objects.filter(pk=key.pk).update(
+            last_used_at=now, last_used_from=address[:60]
+        )
 
 
 def hash_of(text: str) -> str:
@@ -174,7 +185,7 @@ class MachineMiddleware(MiddlewareMixin):
     def _caller(self, request: HttpRequest) -> Caller | None:
         token = _token_of(request)
         if token is not None:
-            caller = caller_by_token(token)
+            caller = caller_by_token(token, rate_limits.client_address(request))
             request.user = caller.user if caller else AnonymousUser()
             return caller
         if not isinstance(request.user, User):
@@ -204,17 +215,32 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
     A wrong key counts against its client address. Valid keys from the same address are still accepted.
     """
     token = _token_of(request)
+    if not token:
+        return NotAuthenticated()
+    address = rate_limits.client_address(request)
     try:
-        if token is not None:
-            network = rate_limits.network_of(rate_limits.client_address(request))
-            rate_limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
+        count_wrong_key(address)
     except rate_limits.TooMany as refusal:
         return refusal
+    key = known_key_of(token)
+    if key is not None and key.revoked_at is None:
+        if key.expires_at is not None and key.expires_at <= timezone.now():
+            message = _(
+                "This key expired on %(date)s and no longer works. Create a new one in Pausepoint under Settings > "
+                "API keys, or ask an administrator for one."
+            )
+            return NotAuthenticated(message % {"date": f"{key.expires_at:%Y-%m-%d}"})
+        if not key.works_from(address):
+            return AddressNotAllowed()
     return NotAuthenticated(
         _("This key or token is mistyped, expired or revoked. Send a valid one.")
-        if token
-        else ""
     )
+
+
+def count_wrong_key(address: str) -> None:
+    """Count one call from this client address against the limit of wrong keys. Raise TooMany."""
+    network = rate_limits.network_of(address)
+    rate_limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
 
 
 def caller_of(request: HttpRequest) -> Caller:
@@ -231,18 +257,23 @@ class Credentials:
 
     token: str | None
     session_key: str | None
+    address: str = ""
 
     def caller(self) -> Caller | None:
         """Return the caller as of now; None after the key or token was revoked or expired, or the session ended."""
         if self.token is not None:
-            caller = caller_by_token(self.token)
+            caller = caller_by_token(self.token, self.address)
             return None if caller and stopped({caller.user.pk}) else caller
         user = user_of(self.session_key) if self.session_key else None
         return None if user is None else _by_session(user, self.session_key or "")
 
 
 def credentials_of(request: HttpRequest) -> Credentials:
-    return Credentials(_token_of(request), request.session.session_key)
+    return Credentials(
+        _token_of(request),
+        request.session.session_key,
+        rate_limits.client_address(request),
+    )
 
 
 def _token_of(request: HttpRequest) -> str | None:
@@ -250,15 +281,18 @@ def _token_of(request: HttpRequest) -> str | None:
     return token.strip() if scheme.lower() == "bearer" else None
 
 
-def caller_by_token(token: str) -> Caller | None:
-    """Return the caller behind a Bearer token; None if it is unknown, revoked or expired."""
+def caller_by_token(token: str, address: str = "") -> Caller | None:
+    """Return the caller behind a Bearer token; None if it is unknown, revoked or expired, or a key not used from its ranges.
+
+    The ranges of a key do not limit its client tokens, which are for browsers elsewhere.
+    """
     if token.startswith(_TOKEN_PREFIX):
         return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
     live_key = find_key(token)
-    if live_key is None:
+    if live_key is None or not live_key.key.works_from(address):
         return None
     key = live_key.key
-    record_use(key)
+    record_use(key, address)
     return Caller(
         user=key.user, standing=live_key.standing, scopes=key.allowed_scopes, key=key
     )

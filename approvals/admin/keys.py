@@ -30,7 +30,9 @@ FIXED = (
     "scopes",
     "created_at",
     "last_used_at",
+    "last_used_from",
     "expires_at",
+    "ranges",
     "revoked_at",
 )
 
@@ -61,6 +63,7 @@ class ApiKeyAdmin(SecretOwner, OnRecord, ReadOnlyAdmin):
         "scopes",
         "created_at",
         "last_used_at",
+        "expires_at",
         "revoked_at",
     )
     list_select_related = ("user",)

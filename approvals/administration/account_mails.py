@@ -39,6 +39,15 @@ class AccountMailReason(Enum):
         "%(by)s changed which calls made with your API key wait for a person: %(detail)s."
     )
     KEY_REVOKED = gettext_lazy("%(by)s revoked your API key %(detail)s.")
+    KEY_LEAKED = gettext_lazy(
+        "Your API key %(detail)s was found where others can read it, and has been revoked. Create a new one, and"
+        " check in the audit log what was done with it."
+    )
+    KEY_EXPIRES = gettext_lazy(
+        "An API key of yours expires soon: %(detail)s. From then on, calls with it are refused. Rotate it before, under"
+        " Settings > API keys, and give the new key to your program."
+    )
+    OWN_KEY = gettext_lazy("You created an API key: %(detail)s.")
     OWN_EMAIL = gettext_lazy(
         "You changed the email address of your account to %(detail)s."
     )
@@ -122,6 +131,7 @@ def _mail(
                 "account_change",
                 name=person.get_username(),
                 sentence=sentence,
+                reason=change.name,
             )
             for address in addresses
         ]

@@ -1,4 +1,4 @@
-"""Restrict pages to administrators, with a fresh log-in if the settings require it."""
+"""Restrict pages to administrators, and require a fresh log-in if the settings say so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ P = ParamSpec("P")
 def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
     """Respond to everyone else as if the page did not exist."""
 
-    @refusals_as_pages
     def guarded(
         request: SignedIn, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
@@ -32,7 +31,18 @@ def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
             raise Http404
         return lead_to_log_in(request) or view(request, *args, **kwargs)
 
-    return wraps(view)(guarded)
+    return wraps(view)(refusals_as_pages(guarded))
+
+
+def with_fresh_log_in(view: View[P]) -> Callable[..., HttpResponse]:
+    """Require a fresh log-in if the settings require it for administration."""
+
+    def guarded(
+        request: SignedIn, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        return lead_to_log_in(request) or view(request, *args, **kwargs)
+
+    return wraps(view)(refusals_as_pages(guarded))
 
 
 def lead_to_log_in(request: HttpRequest) -> HttpResponse | None:

@@ -82,10 +82,20 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("replaces", ExactJSONField(null=True)),
+                ("last_used_from", models.CharField(default="", max_length=60)),
+                ("ranges", ExactJSONField(default=list)),
+                ("warn_at", models.DateTimeField(null=True)),
             ],
             options={
                 "verbose_name": "API key",
                 "verbose_name_plural": "API keys",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("warn_at__isnull", False)),
+                        fields=["warn_at"],
+                        name="key_warnings",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from ipaddress import ip_address, ip_network
+from typing import ClassVar
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -17,6 +21,18 @@ MAX_KEY_NAME = 100
 MAX_ACTOR_NAME = 300
 #: Scopes that are not allowed on a key for someone else: with them, its creator could decide as its user.
 NOT_FOR_OTHERS = frozenset({"decide", "grant", "absence"})
+#: How long before its expiry the owner of a key is warned.
+WARNINGS = (timedelta(days=30), timedelta(days=7))
+
+
+def default_expiry() -> datetime:
+    return timezone.now() + timedelta(days=settings.HITL_KEY_DAYS)
+
+
+def next_warning(expires_at: datetime | None, now: datetime) -> datetime | None:
+    """Return when to warn of this expiry next; None if not again."""
+    moments = [expires_at - before for before in WARNINGS] if expires_at else []
+    return next((moment for moment in moments if moment > now), None)
 
 
 def live() -> Q:
@@ -34,9 +50,15 @@ class ApiKey(models.Model):
     scopes = ExactJSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True)
+    #: The client address of the last use, as the trusted proxies report it.
+    last_used_from = models.CharField(max_length=60, default="")
     revoked_at = models.DateTimeField(null=True)
     #: Expiry; null means never.
     expires_at = models.DateTimeField(null=True)
+    #: When its owner is next warned of the expiry; null if not again.
+    warn_at = models.DateTimeField(null=True)
+    #: The networks that it works from, in canonical CIDR form; empty for all.
+    ranges = ExactJSONField(default=list)
     #: The coding-agent calls that need a person (`approvals.access.tool_lists`); null means the default.
     tool_lists = ExactJSONField(null=True)
     #: Its creator; null if it was created on the command line, or by someone who no longer exists.
@@ -49,6 +71,13 @@ class ApiKey(models.Model):
     class Meta:
         verbose_name = "API key"
         verbose_name_plural = "API keys"
+        indexes: ClassVar = [
+            models.Index(
+                fields=["warn_at"],
+                condition=Q(warn_at__isnull=False),
+                name="key_warnings",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
@@ -57,6 +86,13 @@ class ApiKey(models.Model):
     def maker_id(self) -> int | None:
         """The id of the person who created it for someone else; None if its user did, or if unknown."""
         return None if self.made_by_id == self.user_id else self.made_by_id
+
+    def works_from(self, address: str) -> bool:
+        """Return whether it may be used from this address; an unknown address is in no range."""
+        return not self.ranges or (
+            bool(address)
+            and any(ip_address(address) in ip_network(each) for each in self.ranges)
+        )
 
     @property
     def allowed_scopes(self) -> frozenset[str]:

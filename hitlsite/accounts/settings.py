@@ -32,3 +32,17 @@ MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1
 #: Single sign-on can leave unconfirmed addresses in allauth's table. They are not used here.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
+#: The window of all limits below, and the wait that a refused client is given.
+LIMIT_SECONDS = 300
+#: Wrong passwords count per account and address (`key`) and per address. A log-in in progress counts until it succeeds.
+ACCOUNT_RATE_LIMITS = {
+    "login": None,
+    "login_failed": f"20/{LIMIT_SECONDS}s/key,100/{LIMIT_SECONDS}s/ip",
+    "change_password": f"10/{LIMIT_SECONDS}s/user",
+    "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
+    "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
+    "single_sign_on": f"100/{LIMIT_SECONDS}s/ip",
+    "log_out_by_provider": f"1000/{LIMIT_SECONDS}s/ip",
+}
+#: The challenge and the answer count.
+MFA_RATE_LIMITS = {"webauthn_login": f"200/{LIMIT_SECONDS}s/ip"}

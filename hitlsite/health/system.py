@@ -13,6 +13,7 @@ import django
 from django.apps import apps
 from django.conf import settings
 from django.db import connection
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -27,6 +28,7 @@ from approvals.administration.guards import administrators_only
 from approvals.background import sweep
 from approvals.http import SignedIn
 from approvals.models import AuditEntry, processes
+from approvals.models.keys import WARNINGS, ApiKey, live
 from approvals.outbound import outbox, push
 from approvals.states import Channel
 from hitlsite import __version__
@@ -308,6 +310,22 @@ def _model() -> Iterator[SystemPart]:
         )
 
 
+def _api_keys() -> Iterator[SystemPart]:
+    soon = Q(expires_at__lte=timezone.now() + max(WARNINGS))
+    counts = ApiKey.objects.filter(live()).aggregate(
+        valid=Count("pk"),
+        soon=Count("pk", filter=soon),
+        endless=Count("pk", filter=Q(expires_at=None)),
+    )
+    summary = _(
+        "Valid: %(valid)d. Expire within 30 days: %(soon)d. Never expire: %(endless)d."
+    )
+    warns = counts["soon"] or counts["endless"]
+    advice = _("Rotate these keys under API keys, or revoke them.") if warns else ""
+    state = WARN if warns else OK
+    yield SystemPart(_("API keys"), state, summary % counts, advice)
+
+
 def _capped(number: int) -> str:
     return _("%(count)d+") % {"count": number} if number >= CAP else str(number)
 
@@ -327,6 +345,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     single_sign_on,
     second_factors,
     former_keys,
+    _api_keys,
     _push,
     _model,
 )

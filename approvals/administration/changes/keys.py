@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -51,6 +51,9 @@ class Key(OfPerson):
         if change.value["expires_at"]:
             expiry = short_time(datetime.fromisoformat(change.value["expires_at"]))
             lines.append(_("It expires on %(time)s.") % {"time": expiry})
+        if change.value["ranges"]:
+            ranges = ", ".join(change.value["ranges"])
+            lines.append(_("It works only from: %(ranges)s.") % {"ranges": ranges})
         if change.value["replaces"]:
             replaced = ApiKey.objects.filter(pk=change.value["replaces"]).first()
             prefix = "" if replaced is None else replaced.prefix
@@ -61,19 +64,15 @@ class Key(OfPerson):
         value = change.value
         if not person_of(change).is_active:
             raise Conflict(_("This person is deactivated. Activate them first."))
-        replaced = (
-            ApiKey.objects.filter(pk=value["replaces"]).first()
-            if value["replaces"]
-            else None
-        )
+        expires_at = value["expires_at"]
         new = NewKey(
             user=person_of(change),
             name=value["name"],
             scopes=value["scopes"],
-            expires_at=datetime.fromisoformat(value["expires_at"])
-            if value["expires_at"]
-            else None,
-            replaces=replaced,
+            expires_at=datetime.fromisoformat(expires_at) if expires_at else None,
+            ranges=value["ranges"],
+            replaces=value["replaces"],
+            overlap=timedelta(seconds=value["overlap"]),
         )
         store_key(
             new,

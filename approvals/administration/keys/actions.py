@@ -1,94 +1,109 @@
-"""Create, change and revoke API keys, on record."""
+"""Create, rotate, change and revoke API keys, on record, and warn of their expiry."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
-from approvals.access.callers import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
+from approvals.access.callers import DEFAULT_SCOPES, KEY_SCOPE, hash_of, known_key_of
+from approvals.access.key_texts import new_text, prefix_in
+from approvals.access.permissions import may_administer
 from approvals.access.standing import Standing, standing_of
 from approvals.access.tool_lists import ToolLists, lists_from
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_standing
-from approvals.administration.account_mails import AccountMailReason, tell_person
+from approvals.administration.account_mails import (
+    AccountMailReason,
+    tell_of_own_change,
+    tell_person,
+)
 from approvals.administration.changeable import require_changeable
 from approvals.db.canonical_json import utc
+from approvals.db.due import for_each_due
 from approvals.exceptions import NotAllowed, NotFound
+from approvals.json_types import JsonMapping
 from approvals.models import PendingChange
-from approvals.models.keys import NOT_FOR_OTHERS, ApiKey, live
+from approvals.models.keys import (
+    NOT_FOR_OTHERS,
+    ApiKey,
+    default_expiry,
+    live,
+    next_warning,
+)
 from approvals.policy.loosening import lists_loosen
 from approvals.record import audit
 from approvals.states import Door
 
-#: How long a replaced key keeps working.
-REPLACED_FOR = timedelta(days=1)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
-    """The fields of a key to create. `replaces` is the key that it replaces."""
+    """The fields of a key to create. `replaces` is the id of the key that it replaces, which works for `overlap` longer."""
 
     user: User
     name: str
     scopes: Sequence[str] = DEFAULT_SCOPES
-    expires_at: datetime | None = None
-    replaces: ApiKey | None = None
+    expires_at: datetime | None = field(default_factory=default_expiry)
+    ranges: Sequence[str] = ()
+    replaces: int | None = None
+    overlap: timedelta = timedelta(days=1)
 
 
 def create_key(
     user: User,
     *,
-    name: str,
-    scopes: Sequence[str] = DEFAULT_SCOPES,
     text: str = "",
-    expires_at: datetime | None = None,
     by: User | None = None,
     via: str = Door.SYSTEM,
+    **fields: Any,
 ) -> tuple[ApiKey, str]:
-    """Create a key, on record; return it with its secret text, which is shown once and never stored.
+    """Create a key with these fields, on record; return it with its secret text, which is shown once and never stored.
 
     `text` is the secret text, random by default. Raise NotAllowed if `by` may not create such a key for someone else.
     """
-    new = NewKey(user=user, name=name, scopes=scopes, expires_at=expires_at)
-    text = text or _secret_text()
+    new = NewKey(user=user, **fields)
+    text = text or new_text()
     prefix, secret_hash = _stored_of(text)
     with transaction.atomic():
         return store_key(new, prefix, secret_hash, made_by=by, by=by, via=via), text
 
 
 def make_key(new: NewKey, *, by: User, via: Door) -> tuple[ApiKey | PendingChange, str]:
-    """Create a key as an administrator; return it with its secret text, which is shown once and never stored.
+    """Create a key as a person; return it with its secret text, which is shown once and never stored.
 
-    A key for someone else works only after a second administrator confirms it. Raise NotAllowed.
+    A key for someone else works only after a second administrator confirms it. Raise NotAllowed, or NotFound for an unknown key
+    to replace.
     """
-    text = _secret_text()
+    text = new_text()
     prefix, secret_hash = _stored_of(text)
     for_other = by.pk != new.user.pk
     with transaction.atomic():
         standing = lock_standing(by)
-        if for_other:
-            _require_key_for_other(new.user, new.scopes, standing)
-            if needs_second(standing):
-                value = {
-                    "name": new.name,
-                    "scopes": list(new.scopes),
-                    "expires_at": utc(new.expires_at) if new.expires_at else None,
-                    "replaces": new.replaces.pk if new.replaces else None,
-                    "secret_hash": secret_hash,
-                }
-                change = request_change(
-                    Kind.KEY, value, person=new.user, subject=prefix, by=by, via=via
-                )
-                return change, text
+        _require_allowed(new, standing)
+        if for_other and needs_second(standing):
+            value = {
+                "name": new.name,
+                "scopes": list(new.scopes),
+                "expires_at": utc(new.expires_at) if new.expires_at else None,
+                "ranges": list(new.ranges),
+                "replaces": new.replaces,
+                "overlap": int(new.overlap.total_seconds()),
+                "secret_hash": secret_hash,
+            }
+            change = request_change(
+                Kind.KEY, value, person=new.user, subject=prefix, by=by, via=via
+            )
+            return change, text
         key = store_key(new, prefix, secret_hash, made_by=by, by=by, via=via)
         if for_other:
             record_alone(
@@ -97,20 +112,23 @@ def make_key(new: NewKey, *, by: User, via: Door) -> tuple[ApiKey | PendingChang
     return key, text
 
 
-def replace_key(
-    key_id: int, *, by: User, via: Door
+def rotate_key(
+    key_id: int, *, by: User, via: Door, **fields: Any
 ) -> tuple[ApiKey | PendingChange, str]:
-    """Create a key that replaces another one, which keeps working for a day. Raise NotFound or NotAllowed."""
+    """Create a successor of a key, with its person, name, scopes, ranges and lists; `fields` are its expiry and the overlap.
+
+    Raise NotFound or NotAllowed.
+    """
     old = ApiKey.objects.select_related("user").filter(live(), pk=key_id).first()
     if old is None:
         raise NotFound(_("API key not found. It may be revoked or expired already."))
-    scopes = [scope for scope in old.scopes if scope in old.allowed_scopes]
     new = NewKey(
         user=old.user,
         name=old.name,
-        scopes=scopes,
-        expires_at=old.expires_at,
-        replaces=old,
+        scopes=[scope for scope in old.scopes if scope in old.allowed_scopes],
+        ranges=old.ranges,
+        replaces=key_id,
+        **fields,
     )
     return make_key(new, by=by, via=via)
 
@@ -124,61 +142,81 @@ def store_key(
     by: User | None,
     via: str,
 ) -> ApiKey:
-    """Write a key, on record; the key that it replaces expires within a day. Raise NotAllowed."""
+    """Write a key, on record; the key that it replaces expires after the overlap. Raise NotAllowed or NotFound."""
     if by is not None and by.pk != new.user.pk:
-        _require_key_for_other(new.user, new.scopes, standing_of(by))
-    old = new.replaces
+        _require_key_for_other(new, standing_of(by))
+    now = timezone.now()
+    old = None if new.replaces is None else _end_after(new.replaces, now + new.overlap)
     key = ApiKey.objects.create(
         user=new.user,
         name=new.name,
         prefix=prefix,
         secret_hash=secret_hash,
         scopes=list(new.scopes),
+        created_at=now,
         expires_at=new.expires_at,
+        warn_at=next_warning(new.expires_at, now),
+        ranges=list(new.ranges),
         made_by=made_by,
         tool_lists=None if old is None else old.tool_lists,
         replaces=None if old is None else [*(old.replaces or ()), old.pk],
     )
-    data = _described(key) | {"scopes": key.scopes}
-    if new.expires_at:
-        data["expires_at"] = utc(new.expires_at)
+    details = {
+        "scopes": key.scopes,
+        "ranges": key.ranges,
+        "expires_at": utc(key.expires_at) if key.expires_at else None,
+    }
     if made_by is not None and by is not None and made_by.pk != by.pk:
-        data["made_by"] = made_by.get_username()
-    if old is not None:
-        data["replaces"] = old.prefix
-        soon = timezone.now() + REPLACED_FOR
-        ends_later = Q(expires_at=None) | Q(expires_at__gt=soon)
-        ApiKey.objects.filter(ends_later, pk=old.pk, revoked_at=None).update(
-            expires_at=soon
-        )
-    audit.record(
-        "key.created", _subject(key), data=data, actor=by, via=via, at=key.created_at
-    )
-    if made_by is not None:
-        tell_person(
-            new.user,
-            AccountMailReason.KEY,
-            by=made_by,
-            detail=f"{new.name} ({', '.join(new.scopes)})",
-        )
+        details["made_by"] = made_by.get_username()
+    if old is not None and old.expires_at:
+        details["replaces"] = old.prefix
+        details["replaced_expires_at"] = utc(old.expires_at)
+    _record("key.created", key, details, actor=by, via=via, at=now)
+    detail = f"{new.name} ({', '.join(new.scopes)})"
+    if made_by == new.user:
+        tell_of_own_change(new.user, AccountMailReason.OWN_KEY, detail)
+    elif made_by is not None:
+        tell_person(new.user, AccountMailReason.KEY, by=made_by, detail=detail)
     return key
 
 
-def _secret_text() -> str:
-    return f"pp_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
+def _end_after(key_id: int, moment: datetime) -> ApiKey:
+    """Let a key expire at this moment, unless it expires before. Raise NotFound."""
+    old = known_key(key_id)
+    old.expires_at = min(old.expires_at or moment, moment)
+    old.warn_at = None
+    old.save(update_fields=["expires_at", "warn_at"])
+    return old
 
 
 def _stored_of(text: str) -> tuple[str, str]:
     """Return the stored parts of a key's secret text: its prefix and its hash."""
-    shape = KEY.fullmatch(text)
-    assert shape is not None, "another shape would never be found"
-    return shape["prefix"], hash_of(text)
+    prefix = prefix_in(text)
+    assert prefix is not None, "another text would never be found"
+    return prefix, hash_of(text)
 
 
-def _require_key_for_other(user: User, scopes: Collection[str], by: Standing) -> None:
+def _require_allowed(new: NewKey, by: Standing) -> None:
+    """Raise NotAllowed unless this person may create the key."""
+    if by.pk != new.user.pk:
+        _require_key_for_other(new, by)
+    elif not may_administer(by) and (
+        forbidden := set(new.scopes) - set(settings.HITL_OWN_KEY_SCOPES)
+    ):
+        raise NotAllowed(
+            _(
+                "You may not create keys of your own with these scopes: %(scopes)s. Ask an administrator."
+            )
+            % {"scopes": ", ".join(sorted(forbidden))}
+        )
+
+
+def _require_key_for_other(new: NewKey, by: Standing) -> None:
     """Raise NotAllowed if the key would let `by` decide as someone else, or act with rights that `by` lacks."""
-    require_changeable(user, by)
-    if forbidden := [scope for scope in scopes if scope in NOT_FOR_OTHERS]:
+    if not may_administer(by):
+        raise NotAllowed(_("Only administrators can create keys for someone else."))
+    require_changeable(new.user, by)
+    if forbidden := [scope for scope in new.scopes if scope in NOT_FOR_OTHERS]:
         raise NotAllowed(
             _(
                 "A key that acts for someone else cannot decide, give grants, or set absences. Leave out: "
@@ -196,23 +234,55 @@ def revoke_keys_of(person: User, *, by: User, via: Door) -> None:
         revoke_key(key_id, by=by, via=via)
 
 
-def revoke_key(key_id: int, *, by: User, via: str) -> bool:
-    """Revoke a key, on record; return False if it does not exist or was revoked before."""
+def revoke_key(key_id: int, *, by: User | None, via: str, **details: object) -> bool:
+    """Revoke a key, on record; return False if it does not exist or was revoked before.
+
+    Without `by`, someone has found the key where others can read it.
+    """
     now = timezone.now()
     with transaction.atomic():
-        if not ApiKey.objects.filter(pk=key_id, revoked_at=None).update(revoked_at=now):
+        valid = ApiKey.objects.filter(pk=key_id, revoked_at=None)
+        if not valid.update(revoked_at=now, warn_at=None):
             return False
         key = ApiKey.objects.select_related("user").get(pk=key_id)
-        audit.record(
-            "key.revoked",
-            _subject(key),
-            data=_described(key),
-            actor=by,
-            via=via,
-            at=now,
-        )
-        tell_person(key.user, AccountMailReason.KEY_REVOKED, by=by, detail=key.name)
+        _record("key.revoked", key, details, actor=by, via=via, at=now)
+        if by is None:
+            tell_of_own_change(key.user, AccountMailReason.KEY_LEAKED, key.name)
+        else:
+            tell_person(key.user, AccountMailReason.KEY_REVOKED, by=by, detail=key.name)
     return True
+
+
+def revoke_leaked_key(text: str, *, address: str, url: str) -> None:
+    """Revoke the key with this text, on record with the address of the reporter and the place where the key was found.
+
+    The text proves the leak. Do nothing if no key has it.
+    """
+    if (key := known_key_of(text)) is not None:
+        report = {"leaked": True, "address": address, "url": url}
+        revoke_key(key.pk, by=None, via=Door.REST, **report)
+
+
+def keys_to_warn_of(now: Any) -> QuerySet[ApiKey]:
+    """Return the keys whose owners are to be warned: `now` is a datetime, or the database's `Now()`."""
+    return ApiKey.objects.filter(warn_at__lte=now)
+
+
+def warn_of_expiring_keys() -> None:
+    """Mail the owners of keys that expire soon, each time once."""
+    for_each_due(keys_to_warn_of(Now()).order_by("warn_at"), _warn)
+
+
+@transaction.atomic
+def _warn(key_id: int) -> None:
+    rows = ApiKey.objects.select_for_update(of=("self",)).select_related("user")
+    key = rows.filter(pk=key_id, warn_at__lte=Now()).first()
+    if key is None:
+        return
+    key.warn_at = next_warning(key.expires_at, timezone.now())
+    key.save(update_fields=["warn_at"])
+    detail = f"{key.name} (pp_{key.prefix}…), {key.expires_at:%Y-%m-%d}"
+    tell_of_own_change(key.user, AccountMailReason.KEY_EXPIRES, detail)
 
 
 def change_tool_lists(
@@ -260,11 +330,8 @@ def write_tool_lists(key: ApiKey, lists: ToolLists, *, by: User, via: Door) -> N
     before = lists_from(key.tool_lists)
     key.tool_lists = lists.document()
     key.save(update_fields=["tool_lists"])
-    data = _described(key) | {
-        "tool_lists": lists.document(),
-        "before": before.document(),
-    }
-    audit.record("key.changed", _subject(key), data=data, actor=by, via=via)
+    written = {"tool_lists": lists.document(), "before": before.document()}
+    _record("key.changed", key, written, actor=by, via=via)
     tell_person(key.user, AccountMailReason.KEY_CHANGED, by=by, detail=key.name)
 
 
@@ -281,9 +348,7 @@ def known_key(key_id: int) -> ApiKey:
     return key
 
 
-def _described(key: ApiKey) -> dict[str, object]:
-    return {"name": key.name, "prefix": key.prefix, "user": key.user.get_username()}
-
-
-def _subject(key: ApiKey) -> audit.Subject:
-    return audit.Subject(scope=f"{KEY_SCOPE}{key.pk}")
+def _record(event: str, key: ApiKey, details: JsonMapping, **about: Any) -> None:
+    data = {"name": key.name, "prefix": key.prefix, "user": key.user.get_username()}
+    subject = audit.Subject(scope=f"{KEY_SCOPE}{key.pk}")
+    audit.record(event, subject, data={**data, **details}, **about)

@@ -1,13 +1,17 @@
-"""Forms of a new key and of its tool lists, one pattern per line."""
+"""Forms of a new key, of its successor, and of its tool lists, one pattern per line."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, datetime, time, timedelta
+from ipaddress import ip_network
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.access.callers import SCOPES
@@ -16,6 +20,9 @@ from approvals.administration.forms import combobox, lines_in
 from approvals.models.keys import MAX_KEY_NAME
 
 MAX_TEXT = 20_000
+MAX_RANGES = 20
+#: The latest day, if the settings allow keys that never expire.
+MAX_DAYS = 3650
 #: Descriptions of the scopes of keys.
 SCOPE_WORDS = {
     "ask": _("ask: make requests and report results"),
@@ -31,17 +38,48 @@ SCOPE_WORDS = {
     ),
     "advise": _("advise: post advice on requests and raise their priority"),
 }
-LIFETIMES = {
-    "": _("Never"),
-    "7": _("In 7 days"),
-    "30": _("In 30 days"),
-    "90": _("In 90 days"),
-    "365": _("In a year"),
+#: How long a rotated key keeps working, in hours.
+OVERLAPS = {
+    "0": _("Ends at once"),
+    "1": _("Works for another hour"),
+    "24": _("Works for another day"),
+    "168": _("Works for another week"),
 }
 
 
-class KeyForm(forms.Form):
-    """A new API key."""
+class ExpiryForm(forms.Form):
+    """The last day of a key, within the longest lifetime that the settings allow."""
+
+    last_day = forms.DateField(
+        label=_("Last day of the new key"),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        today = timezone.localdate()
+        last = today + timedelta(days=settings.HITL_MAX_KEY_DAYS or MAX_DAYS)
+        day = self.fields["last_day"]
+        day.initial = today + timedelta(days=settings.HITL_KEY_DAYS)
+        day.validators = [
+            MinValueValidator(today, _("Choose today or a later day.")),
+            MaxValueValidator(last, _("Choose %(limit_value)s or an earlier day.")),
+        ]
+        if not settings.HITL_MAX_KEY_DAYS:
+            day.required = False
+            day.help_text = _("Leave it empty for a key that never expires.")
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """The end of the last day, in the person's time zone; None for a key that never expires."""
+        day: date | None = self.cleaned_data["last_day"]
+        if day is None:
+            return None
+        return timezone.make_aware(datetime.combine(day + timedelta(days=1), time()))
+
+
+class KeyForm(ExpiryForm):
+    """A new API key. Administrators create it for anyone, other people for themselves with the scopes of the settings."""
 
     name = forms.CharField(
         label=_("Name"),
@@ -59,9 +97,25 @@ class KeyForm(forms.Form):
         choices=[(name, SCOPE_WORDS[name]) for name in SCOPES],
         widget=forms.CheckboxSelectMultiple,
     )
-    lifetime = forms.ChoiceField(
-        label=_("Expires"), choices=list(LIFETIMES.items()), required=False
+    ranges = forms.CharField(
+        label=_("Works only from"),
+        required=False,
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+        help_text=_(
+            "Addresses or networks, one per line, such as 203.0.113.0/24. Leave it empty for all."
+        ),
     )
+    field_order = ("name", "user", "scopes", "last_day", "ranges")
+
+    def __init__(self, *args: Any, own: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if own:
+            del self.fields["user"]
+            scopes: Any = self.fields["scopes"]
+            scopes.choices = [
+                (name, SCOPE_WORDS[name]) for name in settings.HITL_OWN_KEY_SCOPES
+            ]
 
     def clean_user(self) -> User:
         user = User.objects.filter(
@@ -71,11 +125,45 @@ class KeyForm(forms.Form):
             raise ValidationError(_("No active person has this username."))
         return user
 
-    @property
-    def life(self) -> timedelta | None:
-        """The lifetime of the key; None if it works until revoked."""
-        days = self.cleaned_data["lifetime"]
-        return timedelta(days=int(days)) if days else None
+    def clean_ranges(self) -> list[str]:
+        lines = lines_in(self.cleaned_data["ranges"])
+        ranges = list(dict.fromkeys(_network(line) for line in lines))
+        if len(ranges) > MAX_RANGES:
+            raise ValidationError(
+                _("A key has at most %(limit)d networks. Combine some of them."),
+                params={"limit": MAX_RANGES},
+            )
+        return ranges
+
+
+def _network(line: str) -> str:
+    """Return an address or a network in CIDR form. Raise ValidationError."""
+    try:
+        text = str(ip_network(line))
+    except ValueError:
+        text = ""
+    # Client addresses are compared without a zone, and as IPv4 where they are mapped.
+    if not text or "%" in text or text.startswith("::ffff:"):
+        raise ValidationError(
+            _(
+                "“%(line)s” is not a network. Write an address, or the first address of a network and its length, "
+                "such as 203.0.113.0/24 or 2001:db8::/32."
+            ),
+            params={"line": line[:60]},
+        )
+    return text
+
+
+class RotateForm(ExpiryForm):
+    """The successor of a key."""
+
+    overlap = forms.TypedChoiceField(
+        label=_("The current key"),
+        choices=list(OVERLAPS.items()),
+        initial="24",
+        coerce=lambda hours: timedelta(hours=int(hours)),
+    )
+    field_order = ("overlap", "last_day")
 
 
 class ListField(forms.CharField):

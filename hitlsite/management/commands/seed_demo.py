@@ -17,6 +17,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from approvals.access.key_texts import text_of
 from approvals.administration.first_run import first_question
 from approvals.administration.keys.actions import create_key
 from approvals.management.refusing import RefusingCommand
@@ -116,7 +117,7 @@ def make_key(person: User) -> str:
     secret = hmac.new(
         settings.SECRET_KEY.encode(), b"pausepoint demo key", hashlib.sha256
     ).hexdigest()
-    text = f"pp_{secret[:8]}_{secret[8:]}"
+    text = text_of(secret[:8], secret[8:51])
     key = (
         ApiKey.objects.filter(prefix=secret[:8]).first()
         or create_key(person, name="demo", text=text)[0]

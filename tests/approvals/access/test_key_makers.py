@@ -13,7 +13,7 @@ from approvals import actions
 from approvals.access.callers import SCOPES
 from approvals.access.permissions import seats
 from approvals.access.standing import standing_of
-from approvals.administration.keys.actions import NewKey, create_key, make_key, replace_key
+from approvals.administration.keys.actions import NewKey, create_key, make_key, rotate_key
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.asking.answers import Answer
 from approvals.exceptions import NotAllowed, NotFound, Refusal
@@ -85,16 +85,16 @@ READERS = {
 
 def reader(who: str, requester: User, asked_with: ApiKey, ann: User) -> tuple[Any, str]:
     if who == "its successor":
-        return replace_key(asked_with.pk, by=ann, via=Door.DASHBOARD)
+        return rotate_key(asked_with.pk, by=ann, via=Door.DASHBOARD)
     if who == "the successor of its successor":
-        first, _text = replace_key(asked_with.pk, by=ann, via=Door.DASHBOARD)
-        return replace_key(first.pk, by=ann, via=Door.DASHBOARD)
+        first, _text = rotate_key(asked_with.pk, by=ann, via=Door.DASHBOARD)
+        return rotate_key(first.pk, by=ann, via=Door.DASHBOARD)
     if who == "a key that the requester made":
         return key_by(requester, requester)
     if who == "a key that an administrator made for the requester":
         return make_key(NewKey(user=requester, name="agent"), by=ann, via=Door.DASHBOARD)
     if who == "a successor of another key":
-        return replace_key(key_by(None, requester)[0].pk, by=ann, via=Door.DASHBOARD)
+        return rotate_key(key_by(None, requester)[0].pk, by=ann, via=Door.DASHBOARD)
     if who == "a key that was made on the command line":
         return key_by(None, requester)
     person = bob() if who == "a key of someone who decides" else make_person("mallory")
@@ -164,10 +164,10 @@ def test_the_reason_is_said_and_nobody_stands_in_for_who_made_the_key(ann):
     assert seats(standing_of(again(delegate)), request) == (delegate.pk,)
 
 
-def test_a_key_that_takes_the_place_of_another_one_keeps_its_scopes_and_lists_and_ends_it_in_a_day(ann):
+def test_a_rotated_key_keeps_its_scopes_and_lists_and_ends_the_old_one_in_a_day(ann):
     old, old_text = key_by(None, ann, "ask", "decide")
     ApiKey.objects.filter(pk=old.pk).update(tool_lists={"gated": ["*"], "allowed": [], "denied": ["rm"]})
-    new, text = replace_key(old.pk, by=ann, via=Door.DASHBOARD)
+    new, text = rotate_key(old.pk, by=ann, via=Door.DASHBOARD)
     assert (new.scopes, new.tool_lists["denied"], new.replaces) == (["ask", "decide"], ["rm"], [old.pk])
     old.refresh_from_db()
     assert timedelta(hours=23) < old.expires_at - timezone.now() < timedelta(hours=25)
@@ -177,13 +177,13 @@ def test_a_key_that_takes_the_place_of_another_one_keeps_its_scopes_and_lists_an
     ]
     assert AuditEntry.objects.filter(event="key.created").order_by("-pk")[0].data["replaces"] == old.prefix
     with pytest.raises(NotFound):
-        replace_key(0, by=ann, via=Door.DASHBOARD)
+        rotate_key(0, by=ann, via=Door.DASHBOARD)
 
 
 def test_the_successor_of_someone_elses_key_is_a_key_for_others(ann):
     theirs, _text = key_by(None, bob(), "ask", "decide")
     with pytest.raises(NotAllowed, match="Leave out: decide"):
-        replace_key(theirs.pk, by=ann, via=Door.DASHBOARD)
+        rotate_key(theirs.pk, by=ann, via=Door.DASHBOARD)
     administrator("dora")
     asks, _text = key_by(None, User.objects.get(username="bob"), "ask")
-    assert isinstance(replace_key(asks.pk, by=again(ann), via=Door.DASHBOARD)[0], PendingChange)
+    assert isinstance(rotate_key(asks.pk, by=again(ann), via=Door.DASHBOARD)[0], PendingChange)

@@ -9,6 +9,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import ConnectionPool
 
+from approvals.access.key_texts import text_of
 from approvals.db import pool
 from approvals.db.transactions import LineTooLong
 from chats import actions
@@ -23,7 +24,7 @@ from tests.support.people import alice, bob
 from tests.support.processes.ports import free_port
 
 #: It has the shape of a key, so it is looked for.
-KEY = "pp_01234567_" + "x" * 30
+KEY = text_of("01234567", "x" * 43)
 WORDS = "No recorded data is lost."
 
 

@@ -58,8 +58,8 @@ OPEN = {
     "/worker.js",
     "/offline/",
 }  # to everybody: one has to get in somehow
-#: The same for programs: it says nothing about this desk.
-OPEN_TO_PROGRAMS = {"/api/v1/openapi.json"}
+#: The same for programs: they say nothing about this desk.
+OPEN_TO_PROGRAMS = {"/api/v1/openapi.json", "/api/v1/leaked-keys"}
 #: Addresses that are no plain route, by their pattern.
 SAMPLES = {
     "(?P<url>.*)$": "absent/",

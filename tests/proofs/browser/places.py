@@ -188,6 +188,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "connected": ("admin", f"/settings/connect/{key}/?since=0"),
         "keys": ("admin", "/settings/keys/"),
         "key": ("admin", f"/settings/keys/{key}/"),
+        "rotate": ("admin", f"/settings/keys/{key}/rotate/"),
+        "own keys": ("requester", "/settings/keys/"),
         "webhooks": ("admin", "/settings/webhooks/"),
         "single sign-on": ("admin", "/settings/single-sign-on/"),
         "new provider": ("admin", "/settings/single-sign-on/add/"),

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import Group as Team
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models.functions import Now
 
 from approvals import actions
 from approvals.access.rights import ADMINISTER, DECIDE
@@ -89,6 +90,7 @@ LOSSES = [
     (with_a_key, deactivate, OUT),
     (with_a_key, take_right, "not_allowed"),
     (with_a_key, change_key(revoked_at="2026-01-01T00:00:00Z"), OUT),
+    (with_a_key, change_key(expires_at=Now()), OUT),
     (with_a_key, change_key(scopes=["read"]), "scope_missing"),
 ]
 

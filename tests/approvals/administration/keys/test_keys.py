@@ -8,6 +8,7 @@ from django.test import Client
 
 from approvals.access.callers import find_key
 from approvals.administration.keys import actions
+from approvals.db.canonical_json import utc
 from approvals.models import ApiKey, AuditEntry
 from approvals.record import audit
 from approvals.states import Door
@@ -24,7 +25,14 @@ def test_a_new_key_is_on_record_without_its_secret():
     key, text = actions.create_key(alice(), name="billing", scopes=("ask",))
     (entry,) = entries("key.created")
     assert (entry.scope, entry.actor_id, entry.via, entry.at) == (f"key:{key.pk}", None, "system", key.created_at)
-    assert entry.data == {"name": "billing", "prefix": key.prefix, "user": "alice", "scopes": ["ask"]}
+    assert entry.data == {
+        "name": "billing",
+        "prefix": key.prefix,
+        "user": "alice",
+        "scopes": ["ask"],
+        "ranges": [],
+        "expires_at": utc(key.expires_at),
+    }
     assert text.removeprefix(f"pp_{key.prefix}_") not in entry.body
 
 

@@ -12,6 +12,7 @@ from approvals.exceptions import NotAllowed
 from approvals.models import AuditEntry, Role
 from approvals.models.keys import ApiKey
 from approvals.models.people import PersonSession, RoleName
+from tests.support.desk.days import day_in
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.desk.ruling import apply_policy
@@ -25,7 +26,6 @@ GETS = (
     "people",
     "people/{bob}",
     "connect",
-    "keys",
     "webhooks",
     "rules",
     "single-sign-on",
@@ -36,7 +36,7 @@ GETS = (
 )
 POSTS = (
     "people", "people/{bob}", "people/{bob}/active", "people/{bob}/link", "people/{bob}/invite",
-    "teams", "teams/1", "connect", "keys", "keys/1/revoke",
+    "teams", "teams/1", "connect", "keys/1/revoke", "keys/1/rotate",
     "webhooks", "webhooks/1/secret", "webhooks/1/remove", "webhooks/1/resend/1", "rules", "rules/1/remove",
     "single-sign-on", "single-sign-on/1/remove", "tools/refund", "first-run/dismiss",
 )  # fmt: skip
@@ -200,7 +200,7 @@ def test_an_administrator_cannot_take_over_a_superuser():
     paths = [f"/settings/people/{root.pk}/{path}" for path in ("active/", "link/")]
     assert [client.post(path).status_code for path in paths] == [403, 403]
     assert client.post(f"/settings/people/{root.pk}/", {"email": "eve@example.org", "roles": []}).status_code == 422
-    sent = {"name": "agent", "user": "root", "scopes": ["decide"], "lifetime": ""}
+    sent = {"name": "agent", "user": "root", "scopes": ["decide"], "last_day": day_in(30)}
     assert client.post("/settings/keys/", sent).status_code == 422
     assert (User.objects.get(pk=root.pk).email, ApiKey.objects.count()) == ("", 0)
 

@@ -23,6 +23,7 @@ from approvals.models import AuditEntry, PendingChange
 from approvals.models.keys import ApiKey
 from approvals.outbound import mailing
 from tests.approvals.administration.people.test_people import administrator, may
+from tests.support.desk.days import day_in
 from tests.support.desk.pressing import browser
 from tests.support.desk.waiting_changes import confirm, waiting_change
 from tests.support.markup import parse
@@ -192,7 +193,7 @@ def test_with_the_switch_for_desks_of_one_an_administrator_needs_no_second_one_b
 
 def test_a_key_for_somebody_else_never_decides_and_the_person_is_told_of_keys():
     dora, target = administrator(), with_mail(bob())
-    sent = {"name": "agent", "user": "bob", "scopes": ["ask", "decide"], "lifetime": ""}
+    sent = {"name": "agent", "user": "bob", "scopes": ["ask", "decide"], "last_day": day_in(30)}
     for maker in (dora, User.objects.create_superuser("root")):
         refused = browser(maker).post("/settings/keys/", sent)
         assert (refused.status_code, ApiKey.objects.count()) == (422, 0)
@@ -219,7 +220,7 @@ def test_whoever_has_rights_in_the_admin_is_beyond_administrators(right):
         other.user_permissions.add(Permission.objects.get(codename=right))
     create_key(other, name="theirs")
     client, own = browser(dora), f"/settings/people/{other.pk}/"
-    key = {"name": "agent", "user": "carol", "scopes": ["ask"], "lifetime": ""}
+    key = {"name": "agent", "user": "carol", "scopes": ["ask"], "last_day": day_in(30)}
     lists = {"allowed": "*", "gated": "", "denied": ""}
     answers = {
         "link": client.post(f"{own}link/"),
