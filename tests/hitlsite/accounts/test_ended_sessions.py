@@ -88,8 +88,9 @@ def take_team_with_a_right(person: User) -> None:
 
 
 def take_role_by_groups(person: User) -> None:
-    GroupMapping.objects.create(value="approvers", group=Role.objects.get(name="approver").group)
-    follow_groups(person, [], provider="https://login.example.org")
+    provider = "https://login.example.org"
+    GroupMapping.objects.create(issuer=provider, value="approvers", group=Role.objects.get(name="approver").group)
+    follow_groups(person, [], provider=provider)
 
 
 def take_right_of_a_team_in_the_admin(person: User) -> None:

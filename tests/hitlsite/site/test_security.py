@@ -51,6 +51,9 @@ OPEN = {
     "/login/sso/",
     "/login/sso/callback/",
     "/login/sso/log-out/",
+    "/login/with/x/",
+    "/login/with/x/callback/",
+    "/login/with/x/log-out/",
     *RESETS,
     "/favicon.ico",
     "/words.js",
@@ -193,7 +196,7 @@ def test_every_form_without_a_csrf_token_is_refused_with_a_page(known, half):
     found, client = pages_and_machines()[0][half::2], browser(bob() if known else None, enforce_csrf_checks=True)
     assert len(found) > 20
     # The provider signs what it sends there.
-    for address in set(found) - {"/login/sso/log-out/"}:
+    for address in set(found) - {"/login/sso/log-out/", "/login/with/x/log-out/"}:
         refused = client.post(address, {"verdict": "approve"})
         assert (address, refused.status_code) == (address, 403)
         title = parse(refused.text).find("section", class_="problem")[0].find("h1")[0]

@@ -123,7 +123,7 @@ def test_its_owner_is_warned_30_and_7_days_before_each_time_once(settings):
         sweep.run_once()
         warn_of_expiring_keys()
         seen.append([(to, subject) for to, subject, _line in mails()])
-    told = [("alice@example.org", "[Pausepoint] Your API key expires soon")]
+    told = [("alice@example.org", "[Pausepoint] Your key expires soon")]
     assert seen == [[], told, [], [], told, [], []]
 
 

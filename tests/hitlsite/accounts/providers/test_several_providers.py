@@ -20,7 +20,7 @@ from approvals.administration.people.queries import roles_of
 from approvals.models import AuditEntry, GroupMapping, Role
 from hitlsite.accounts.factor_forms import FactorAdapter
 from tests.approvals.administration.people.test_people import administrator
-from tests.hitlsite.accounts.test_provider_log_out import is_logged_in, token
+from tests.hitlsite.accounts.providers.test_provider_log_out import is_logged_in, token
 from tests.support import people
 from tests.support.markup import parse
 from tests.support.openid_provider import Provider, add, begin, came_back, log_in, use
@@ -189,7 +189,7 @@ def test_a_provider_in_a_private_network_is_called_only_if_it_may_be(client):
 
 def test_a_factor_of_ours_is_asked_for_after_an_added_provider_too(client, partner):
     pat = link("pat", partner)
-    secret = "JBSWY3DPEHPK3PXP"
+    secret = time_codes.generate_totp_secret()
     Factor.objects.create(user=pat, type="totp", data={"secret": FactorAdapter().encrypt(secret)})
     assert log_in(client, at=AT, next="/workflows/").headers["Location"] == "/login/factor/"
     code = time_codes.format_hotp_value(time_codes.hotp_value(secret, int(time.time()) // 30))

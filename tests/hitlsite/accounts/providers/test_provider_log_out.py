@@ -19,7 +19,7 @@ from django.utils import timezone
 from approvals.models import UsedLogOutToken
 from approvals.models.people import ProviderSession
 from hitlsite.accounts.tokens import LOG_OUT_EVENT
-from tests.hitlsite.accounts.test_forged_log_ins import NONSENSE, changed_after_signing, signed, unsigned
+from tests.hitlsite.accounts.providers.test_forged_log_ins import NONSENSE, changed_after_signing, signed, unsigned
 from tests.hitlsite.accounts.test_passwords import CHANGE
 from tests.support.markup import parse
 from tests.support.openid_provider import CLIENT, Provider, log_in, new_key, use

@@ -94,7 +94,7 @@ def test_a_known_person_is_found_by_issuer_and_subject_and_returns_to_next(clien
 def test_a_factor_of_ours_is_asked_for_after_the_provider(client, provider):
     dora = make_dora()
     link(dora, provider)
-    secret = "JBSWY3DPEHPK3PXP"
+    secret = time_codes.generate_totp_secret()
     Factor.objects.create(user=dora, type="totp", data={"secret": FactorAdapter().encrypt(secret)})
     stated = int(time.time()) - 100
     provider.claims["auth_time"] = stated
