@@ -133,13 +133,7 @@ class LoginRequired(LoginRequiredMiddleware):
             and request.session.session_key
         ):
             sessions.note_use(request.session.session_key)
-            if _leads_to_factors(request):
-                headers = {"HX-Redirect": resolve_url("mfa_index")}
-                if request.headers.get("HX-Request"):
-                    return HttpResponse(status=HTTPStatus.FORBIDDEN, headers=headers)
-                return redirect("mfa_index")
-            if _opens_admin(request):
-                return lead_to_log_in(request)
+            return _led_elsewhere(request)
         cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         if refused is not None and (why := sessions.why_ended(cookie)):
             messages.warning(request, why)
@@ -153,24 +147,19 @@ class LoginRequired(LoginRequiredMiddleware):
         return refused
 
 
-def _leads_to_factors(request: HttpRequest) -> bool:
-    """Return whether this person has to set up a second factor first, and this is another page."""
+def _led_elsewhere(request: HttpRequest) -> HttpResponse | None:
+    """Return the response to someone who first has to set up a second factor, or to log in again for Django's admin."""
     match = request.resolver_match
     name = match.view_name if match is not None else ""
-    open_to_all = name.startswith(("mfa_", "account_")) or name in OPEN_WITHOUT_FACTOR
-    return not open_to_all and bool(stopped({request.user.pk or 0}))
-
-
-def _opens_admin(request: HttpRequest) -> bool:
-    """Return whether a member of staff opens a page of Django's admin, other than its log-out."""
-    match = request.resolver_match
-    namespaces = match.namespaces if match is not None else []
-    name = match.view_name if match is not None else ""
-    return (
-        "admin" in namespaces
-        and name not in OPEN_WITHOUT_FACTOR
-        and request.user.is_staff
-    )
+    if name.startswith(("mfa_", "account_")) or name in OPEN_WITHOUT_FACTOR:
+        return None
+    if stopped({request.user.pk or 0}):
+        if request.headers.get("HX-Request"):
+            headers = {"HX-Redirect": resolve_url("mfa_index")}
+            return HttpResponse(status=HTTPStatus.FORBIDDEN, headers=headers)
+        return redirect("mfa_index")
+    opens_admin = match is not None and "admin" in match.namespaces
+    return lead_to_log_in(request) if opens_admin and request.user.is_staff else None
 
 
 def _login_from(request: HttpRequest) -> str:

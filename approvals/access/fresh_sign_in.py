@@ -62,15 +62,16 @@ def needs_fresh_sign_in(
 ) -> bool:
     """Return whether the terms of a request or the settings require a recent log-in for its decision."""
     critical = kind == Kind.APPROVAL and priority == Priority.CRITICAL
-    by_setting = critical and "critical" in settings.HITL_FRESH_SIGN_IN_FOR
-    return by_setting or terms_of(terms).fresh_sign_in
+    if critical and "critical" in settings.HITL_FRESH_SIGN_IN_FOR:
+        return True
+    return terms is not None and terms_of(terms).fresh_sign_in
 
 
-def require_fresh_sign_in(
+def refuse_old_sign_in(
     request: ApprovalRequest, at: datetime | None, via: Door
-) -> None:
-    """Raise SignInAgain if the decision of a request needs a recent log-in and `at` is too old."""
+) -> SignInAgain | None:
+    """Return the refusal if the decision of a request needs a recent log-in and `at` is too old, by the clock of now."""
+    here = via in OWN_PAGES
     if not needs_fresh_sign_in(request.kind, request.priority, request.terms):
-        return
-    if via not in OWN_PAGES or not is_fresh(at):
-        raise SignInAgain(request, here=via in OWN_PAGES)
+        return None
+    return None if here and is_fresh(at) else SignInAgain(request, here=here)

@@ -293,3 +293,8 @@ def utc(moment: datetime) -> str:
     return (
         moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     )
+
+
+def plain_number(number: float) -> float | int:
+    """Return a whole number as an integer, as in its canonical form."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -70,13 +70,11 @@ class About:
     def quotes_title(self) -> bool:
         """Whether to quote the title: it is the agent's, and says more than the heading."""
         request = self.request
-        if request.kind != Kind.APPROVAL:
+        if request.kind != Kind.APPROVAL or is_made(request.title, request.tool_name):
             return False
         arguments = request.input if isinstance(request.input, dict) else {}
-        made = title_of_call(
-            request.tool_name, arguments, directory_in(request.context)
-        )
-        return not (is_made(request.title, request.tool_name) or request.title == made)
+        directory = directory_in(request.context)
+        return request.title != title_of_call(request.tool_name, arguments, directory)
 
     @property
     def title_note(self) -> str:

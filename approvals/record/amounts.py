@@ -73,8 +73,3 @@ def _is_amount(value: Any, pointer: str) -> bool:
     if _names_amount(pointer):
         return value_at(value, pointer) is not ABSENT
     return amount_at(value, pointer) is not None
-
-
-def plain(amount: float) -> float | int:
-    """Return a whole amount as an integer, as in its canonical form."""
-    return int(amount) if amount.is_integer() and abs(amount) < 2**53 else amount

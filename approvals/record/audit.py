@@ -15,14 +15,20 @@ from django.db.models import CharField, F, Q
 from django.utils import timezone
 
 from approvals.asking.secrets import masked_data
-from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, canonical, utc
+from approvals.db.canonical_json import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    canonical,
+    plain_number,
+    utc,
+)
 from approvals.db.prepared import Parameter
 from approvals.db.prepared_writes import Insert, Update, Write, write_together
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.actors import Signatory
 from approvals.models.subscriptions import heard
-from approvals.record.amounts import DECIMAL, amount_at, plain
+from approvals.record.amounts import DECIMAL, amount_at
 from approvals.record.events import DENIED, EVENTS, ONCE, OTHER_INPUT, VERDICTS
 
 #: Characters that start a formula (OWASP, "CSV Injection").
@@ -245,7 +251,7 @@ def _row(
     if subject.amount is None:
         del held["amount"]
     else:
-        held["amount"] = plain(subject.amount)
+        held["amount"] = plain_number(subject.amount)
     # Without the salt, which is shown only where nothing is hidden, a hidden value could be found by brute force.
     held |= {"at": utc(at), "data": dict(data), "salt": token_hex(16)}
     body = canonical(held, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
@@ -278,7 +284,7 @@ def export_row(entry: AuditEntry) -> JsonDict:
         "actor_id": entry.actor_id,
         "person": entry.actor_name,
         "via": entry.via,
-        "amount": None if entry.amount is None else plain(entry.amount),
+        "amount": None if entry.amount is None else plain_number(entry.amount),
         "data": body["data"],
         "digest": entry.digest,
         "salt": body.get("salt"),

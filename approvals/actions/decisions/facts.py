@@ -8,7 +8,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 
 from approvals.access import permissions
-from approvals.access.fresh_sign_in import SignInAgain, require_fresh_sign_in
+from approvals.access.fresh_sign_in import SignInAgain, refuse_old_sign_in
 from approvals.access.scopes import ChangedInput
 from approvals.access.standing import Standing
 from approvals.actions import checking
@@ -101,7 +101,7 @@ def read_seen(
     return replace(
         facts,
         known=known_of(request, sent.answer, sent.via),
-        sign_in=_sign_in(request, sent),
+        sign_in=refuse_old_sign_in(request, sent.answer.signed_in_at, sent.via),
     )
 
 
@@ -193,15 +193,6 @@ def _absent(facts: DecisionFacts) -> User | None:
         facts.standing, request, facts.change if changed else None
     )
     return None if seat is None else User.objects.filter(pk=seat).first()
-
-
-def _sign_in(request: ApprovalRequest, sent: Sent) -> SignInAgain | None:
-    """Return the refusal for lack of a recent log-in; that depends on the clock."""
-    try:
-        require_fresh_sign_in(request, sent.answer.signed_in_at, sent.via)
-    except SignInAgain as refusal:
-        return refusal
-    return None
 
 
 def _vote(facts: DecisionFacts) -> VoteFacts | None:

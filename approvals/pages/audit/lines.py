@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals.actions.policy.grants.events import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
+from approvals.db.canonical_json import plain_number
 from approvals.db.json_pointer import pointer_parts
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Vote, Workflow
 from approvals.pages.audit.labels import AREAS, EVENT_LABELS, REQUESTED, TONES
@@ -20,7 +21,7 @@ from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.described import read_schema
 from approvals.queries.results import STATE_LABELS
-from approvals.record.amounts import DECIMAL, DEFAULT, plain
+from approvals.record.amounts import DECIMAL, DEFAULT
 from approvals.shown.entries import ShownEntry, shown_entry
 from approvals.states import (
     APPROVING,
@@ -90,7 +91,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> AuditLine:
     kind = request.kind if request else str(data.get("kind", Kind.APPROVAL))
     amount = ""
     if entry.amount is not None and (request is None or request.amount_is_shown):
-        amount = str(plain(entry.amount))
+        amount = str(plain_number(entry.amount))
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return AuditLine(
         shown_entry(entry),

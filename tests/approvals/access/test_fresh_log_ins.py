@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from django.contrib.sessions.backends.base import SessionBase
 from django.utils import timezone
 
-from approvals.access.fresh_sign_in import SignInAgain, require_fresh_sign_in, signed_in_at
+from approvals.access.fresh_sign_in import SignInAgain, refuse_old_sign_in, signed_in_at
 from approvals.models import ApprovalRequest
 from approvals.policy.terms import Terms
 from approvals.states import Door, Kind, Priority
@@ -47,11 +46,8 @@ def test_a_session_that_says_nothing_of_a_log_in_has_no_time_of_one():
 def refused(terms: dict[str, Any] | None, via: Door, minutes: int | None) -> str:
     """What someone is told who logged in so many minutes ago, or at no time that is known; empty if it is fresh enough."""
     at = None if minutes is None else timezone.now() - timedelta(minutes=minutes)
-    try:
-        require_fresh_sign_in(ApprovalRequest(terms=terms), at, via)
-    except SignInAgain as refusal:
-        return str(refusal)
-    return ""
+    refusal = refuse_old_sign_in(ApprovalRequest(terms=terms), at, via)
+    return "" if refusal is None else str(refusal)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +61,7 @@ def test_the_settings_can_want_a_fresh_log_in_for_critical_approvals(settings, w
         (ApprovalRequest(kind=Kind.APPROVAL, priority=Priority.HIGH), False),
         (ApprovalRequest(kind=Kind.QUESTION, priority=Priority.CRITICAL), False),
     ):
-        with pytest.raises(SignInAgain) if refuses else nullcontext():
-            require_fresh_sign_in(request, at, Door.DASHBOARD)
+        assert (refuse_old_sign_in(request, at, Door.DASHBOARD) is not None) is refuses
 
 
 @pytest.mark.parametrize("via", [Door.DASHBOARD, Door.CHAT])
@@ -81,9 +76,10 @@ def test_a_log_in_is_fresh_up_to_the_last_moment(settings, monkeypatch):
     noon = datetime(2026, 3, 29, 12, tzinfo=UTC)
     monkeypatch.setattr(timezone, "now", lambda: noon)
     hour_ago = noon - timedelta(hours=1)
-    require_fresh_sign_in(ApprovalRequest(terms=FRESH), hour_ago, Door.DASHBOARD)
-    with pytest.raises(SignInAgain):
-        require_fresh_sign_in(ApprovalRequest(terms=FRESH), hour_ago - timedelta(microseconds=1), Door.DASHBOARD)
+    request = ApprovalRequest(terms=FRESH)
+    assert refuse_old_sign_in(request, hour_ago, Door.DASHBOARD) is None
+    longer_ago = hour_ago - timedelta(microseconds=1)
+    assert isinstance(refuse_old_sign_in(request, longer_ago, Door.DASHBOARD), SignInAgain)
 
 
 def test_elsewhere_no_log_in_is_fresh():
