@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from approvals.access.callers import KEY
 from tests.support.machine import Remote
 from tests.support.processes.clone import Clone
 from tests.support.processes.ports import free_port
@@ -38,6 +37,7 @@ CLIENTS = {"docs/tutorial.md"}
 #: Commands that run until they are stopped, and their output when they work.
 ENDLESS = {"manage.py serve": "Pausepoint is listening on", "curl -N": ": connected"}
 
+KEY = re.compile(r"pp_[0-9a-f]{8}_[0-9A-Za-z]{51}")
 DEMO = "every command here runs beside the server that it starts"
 ENVIRONMENT = "changes the environment, which all tests share"
 DOCKER = "needs Docker; tests/proofs/site/test_composition.py runs what the containers run"
