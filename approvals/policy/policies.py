@@ -228,8 +228,8 @@ def _to_ids(
         if name not in ids or _GONE.fullmatch(name):
             faults[f"{path}.{place}"] = Sentence(_MISSING[known], {"name": name[:100]})
     target = "teams" if kind == "roles" else kind
-    if known_ids := [ids[name] for name in names if name in ids]:
-        owner[target] = [*owner.get(target, ()), *known_ids]
+    # An unknown name keeps its place, so that it is the only fault.
+    owner[target] = [*owner.get(target, ()), *(ids.get(name, 0) for name in names)]
 
 
 def _check(stored: JsonMapping, faults: Faults) -> None:

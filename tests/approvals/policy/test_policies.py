@@ -45,6 +45,7 @@ WHOLE = {
 def faults_of(document: object) -> dict[str, str]:
     with pytest.raises(InvalidPolicy) as refusal:
         stored_form(document, DIRECTORY)
+    assert str(refusal.value) == "The policy is invalid."
     return {path: str(fault) for path, fault in refusal.value.faults.items()}
 
 
@@ -123,6 +124,11 @@ def test_the_schema_is_one():
         (rule(match={"X": ["x"]}), ["rules.0.match.X"]),
         (rule(match={"input": [{"pointer": "/a", "equals": "x" * 30_000}]}), ["rules.0.match"]),
         (rule(match={"requesters": ["mallory"]}), ["rules.0.match.requesters.0"]),
+        (
+            rule(match={"requesters": ["alice", "mallory", "#1"]}),
+            [f"rules.0.match.requesters.{place}" for place in (1, 2)],
+        ),
+        (rule(match={"requesters": []}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": [1]}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": ["alice", 1]}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": "alice"}), ["rules.0.match.requesters"]),
@@ -143,6 +149,11 @@ def test_the_schema_is_one():
         (ask(reminders=[120, 60]), ["rules.0.ask.reminders"]),
         (ask(escalation=[{"after": 60}]), ["rules.0.ask.escalation.0"]),
         (ask(escalation=[{"after": 60, "people": ["bob", "mallory"]}]), ["rules.0.ask.escalation.0.people.1"]),
+        (ask(escalation=[{"after": 60, "people": ["mallory"]}]), ["rules.0.ask.escalation.0.people.0"]),
+        (
+            ask(stages=[{"groups": [{"people": ["bob", "mallory"], "votes": 2}]}]),
+            ["rules.0.ask.stages.0.groups.0.people.1"],
+        ),
         (ask(escalation=[{"after": 60, "roles": ["approver"]} for _ in range(2)]), ["rules.0.ask.escalation"]),
         (ask(key_fields=["amount"]), ["rules.0.ask.key_fields.0"]),
         (ask(on_expire="halt"), ["rules.0.ask"]),

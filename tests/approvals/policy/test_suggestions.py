@@ -150,6 +150,18 @@ def test_members_with_free_text_may_hold_any_text(name):
     assert {"pointer": f"/{name}", "type": "line"} in (conditions(decided) or [])
 
 
+def test_members_whose_name_stands_for_free_text_but_hold_something_else_are_compared():
+    assert conditions(calls(ENOUGH, {"note": None})) == [{"pointer": "/note", "one_of": [None]}]
+
+
+def test_free_text_of_several_lines_may_have_them_and_an_address_among_other_texts_is_a_text():
+    decided = [*calls(ENOUGH, {"note": "One", "to": "a@ours.com"}), *calls(1, {"note": "One\nTwo", "to": "team"})]
+    assert conditions(decided) == [
+        {"pointer": "/note", "type": "text"},
+        {"pointer": "/to", "one_of": ["a@ours.com", "team"]},
+    ]
+
+
 @pytest.mark.parametrize(("length", "suggested"), [(98, True), (99, False)])
 def test_texts_that_are_too_long_for_a_rule_suggest_none(length, suggested):
     assert (conditions(calls(ENOUGH, {"q": "x" * length})) is not None) is suggested
@@ -178,6 +190,7 @@ def test_only_values_make_a_rule_narrow_and_not_the_names_of_members_or_being_te
     [
         ({"a": {"b": {"c": {"d": 1}}}}, True),
         ({"a": {"b": {"c": {"d": {"e": 1}}}}}, False),
+        ({"q": "x", "a": {"b": {"c": {"d": {"e": 1}}}}}, False),
         ({"a": {}}, True),
         ({"rows": [{"k": 1}, ["a"]]}, True),
         ({"rows": [1, {"password": "x"}]}, False),
