@@ -148,13 +148,11 @@ def _rule(document: JsonMapping) -> Rule:
 
 
 #: Members of `ask` that are stored unchanged with a request.
-_TERMS = frozenset(each.name for each in fields(Terms)) - {"on_expire"}
+_TERMS = frozenset(each.name for each in fields(Terms))
 
 
 def _asking(document: JsonMapping) -> Asking:
-    terms = {
-        name: value for name, value in document.items() if name in _TERMS and value
-    }
+    terms = {name: value for name, value in document.items() if name in _TERMS}
     deadline = document.get("deadline")
     if deadline is not None and deadline["then"] == AtDeadline.HALT:
         terms["on_expire"] = OnExpire.HALT
