@@ -94,6 +94,26 @@ def test_a_text_that_is_too_long_for_a_rule_is_left_out():
         assert conditions(decided) == [{"pointer": "/q", "one_of": ["x"]}]
 
 
+def test_values_that_few_calls_have_keep_none_of_the_others_from_being_suggested():
+    rare = calls(1, {"once": 1, "q": "x"})
+    decided = [*rare, *calls(ENOUGH, {"q": "x" * 98}), *calls(1, {"q": "y"}, good=False)]
+    assert conditions(decided) == [{"pointer": "/q", "one_of": ["x" * 98]}]
+
+
+def test_values_are_compared_as_deep_as_an_input_may_be():
+    def deep(value: str) -> dict[str, Any]:
+        return {"a": {"b": {"c": {"d": value}}}}
+
+    decided = [*calls(ENOUGH, deep("x")), *calls(1, deep("y"), good=False)]
+    assert conditions(decided) == [{"pointer": "/a/b/c/d", "one_of": ["x"]}]
+
+
+def test_a_rule_for_all_calls_of_a_tool_is_named_after_the_tool():
+    suggested = rule_for("pay", calls(ENOUGH, {"q": "x"}))
+    assert suggested is not None
+    assert suggested[0]["name"] == "pay: approved every time"
+
+
 def test_a_rule_by_the_value_of_a_member_is_named_after_its_place():
     approved = calls(ENOUGH, {"customer": {"country": "DE"}})
     suggested = rule_for("pay", [*approved, *calls(1, {"customer": {"country": "US"}}, good=False)])
@@ -120,6 +140,25 @@ def test_addresses_of_several_domains_are_listed_if_they_recur():
     assert conditions(decided) == [{"pointer": "/to", "type": "addresses", "one_of": seen}]
     different = [call for number in range(ENOUGH) for call in calls(1, {"to": f"a@d{number}.com"})]
     assert conditions(different) is None
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"), [("x" * 46 + ".com", f" to @{'x' * 46}.com"), ("x" * 47 + ".com", " by to")]
+)
+def test_the_name_of_a_rule_has_a_domain_that_fits(domain, words):
+    approved = [call for number in range(ENOUGH) for call in calls(1, {"to": f"p{number}@{domain}"})]
+    suggested = rule_for("p" * 99, [*approved, *calls(1, {"to": "a@theirs.com"}, good=False)])
+    assert suggested is not None
+    rule, _cases = suggested
+    name = f"…{words}: approved every time"
+    assert rule["name"] == "p" * (100 - len(name)) + name
+    assert rule["match"]["input"][1] == {"pointer": "/to", "type": "address", "like": f"*@{domain}"}
+
+
+def test_a_domain_to_which_any_call_was_rejected_is_not_suggested():
+    approved = [call for number in range(ENOUGH) for call in calls(1, {"to": f"p{number}@ours.com"})]
+    rejected = calls(1, {"to": "p1@ours.com", "cc": "q@theirs.com"}, good=False)
+    assert conditions([*approved, *rejected]) is None
 
 
 def test_the_domains_of_addresses_are_compared_without_case():

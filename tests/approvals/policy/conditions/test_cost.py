@@ -73,6 +73,10 @@ PRICES = {
     'input.m == {"a": 1}': 12_548,
     "double(input.a) < 1.0": 3_828,
     "type(input.a) == int": 3_622,
+    "!input.a == !input.b": 4_048,
+    "(input.l + input.m).all(each, each > 0)": 33_306,
+    "[[1, 2, 3, 4, 5], [1]].all(one, one.all(other, other > 0))": 27_198,
+    f'["a", "{"b" * 40}"].exists(each, input.t.contains(each))': 8_473,
 }
 
 
