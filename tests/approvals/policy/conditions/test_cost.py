@@ -56,6 +56,7 @@ PRICES = {
     "input.l.exists_one(each, each > 0)": 22_310,
     "input.a < 5": 2_704,
     "input.a == 1": 3_460,
+    "input.a != 1": 3_460,
     "input.a == input.b": 19_432,
     "tool == agent": 19_232,
     "size(input.t) > 1": 2_804,
