@@ -139,9 +139,9 @@ def _one_of(pointer: str, values: Sequence[Any]) -> Tested | None:
 
 def _recur(different: Collection[Any], values: Sequence[Any]) -> bool:
     """Return whether most values occur more than once, so that it is useful for a rule to list them."""
-    return len(different) <= min(MAX_VALUES, max(1, len(values) // 2))
+    return len(different) <= min(MAX_VALUES, len(values) // 2)
 
 
 def _narrows(condition: Tested) -> bool:
     """Return whether a condition limits the value itself, beyond the names of its members or being text."""
-    return not condition.keys() <= {"pointer", "type", "members"}
+    return bool(condition.keys() - {"pointer", "type", "members"})

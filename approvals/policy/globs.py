@@ -13,7 +13,7 @@ class Glob:
     """
 
     text: str
-    _parts: tuple[str, ...] = field(init=False, repr=False)
+    _parts: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_parts", tuple(self.text.split("*")))

@@ -148,13 +148,11 @@ def _rule(document: JsonMapping) -> Rule:
 
 
 #: Members of `ask` that are stored unchanged with a request.
-_TERMS = frozenset(each.name for each in fields(Terms)) - {"on_expire"}
+_TERMS = frozenset(each.name for each in fields(Terms))
 
 
 def _asking(document: JsonMapping) -> Asking:
-    terms = {
-        name: value for name, value in document.items() if name in _TERMS and value
-    }
+    terms = {name: value for name, value in document.items() if name in _TERMS}
     deadline = document.get("deadline")
     if deadline is not None and deadline["then"] == AtDeadline.HALT:
         terms["on_expire"] = OnExpire.HALT
@@ -228,8 +226,8 @@ def _to_ids(
         if name not in ids or _GONE.fullmatch(name):
             faults[f"{path}.{place}"] = Sentence(_MISSING[known], {"name": name[:100]})
     target = "teams" if kind == "roles" else kind
-    if known_ids := [ids[name] for name in names if name in ids]:
-        owner[target] = [*owner.get(target, ()), *known_ids]
+    # An unknown name keeps its place, so that it is the only fault.
+    owner[target] = [*owner.get(target, ()), *(ids.get(name, 0) for name in names)]
 
 
 def _check(stored: JsonMapping, faults: Faults) -> None:

@@ -30,7 +30,7 @@ from approvals.policy.match import Facts
 from approvals.policy.rules import MAX_NAME as MAX_RULE_NAME
 from approvals.policy.value_types import is_number
 from approvals.states import Audience, Width
-from approvals.text.secrets import Hidden, masked
+from approvals.text.secrets import masked
 
 #: Minimum number of approvals.
 ENOUGH = 20
@@ -38,7 +38,7 @@ ENOUGH = 20
 MAX_POINTERS = 50
 #: Maximum number of decisions per tool whose values are compared.
 MAX_COMPARED = 5_000
-#: Maximum length of a pointer in the name of a rule.
+#: Maximum length of a pointer, or a domain, in the name of a rule.
 MAX_NAME = 50
 
 
@@ -74,12 +74,7 @@ def rule_for(
     None if no rule matches enough of them.
     """
     # A tool name in a rule is a pattern, any other input of a shell is another program, and rules cannot test files.
-    if (
-        len(decided) < ENOUGH
-        or "*" in tool
-        or is_shell_like(tool)
-        or any(each.has_files for each in decided)
-    ):
+    if "*" in tool or is_shell_like(tool) or any(each.has_files for each in decided):
         return None
     # The latest decisions, and all that were not approvals.
     compared = [
@@ -205,9 +200,7 @@ def _values(value: JsonMapping) -> Iterator[tuple[str, Any]]:
             if isinstance(held, dict):
                 if len(path) + 1 < MAX_DEPTH:
                     below.append(((*path, name), held))
-            elif is_number(held) or (
-                isinstance(held, str | list) and not isinstance(held, Hidden)
-            ):
+            elif is_number(held) or isinstance(held, str | list):
                 yield pointer_to(*path, name), held
                 left -= 1
                 if not left:
@@ -254,5 +247,5 @@ def _domains(pairs: Sequence[tuple[DecidedCall, Any]]) -> Iterator[_Candidate]:
         if len(domains) == 1:
             by_domain[domains.pop()].append(each)
     for domain, cases in by_domain.items():
-        if len(domain) < MAX_TEXT and all(each.good for each in cases):
+        if len(domain) <= MAX_NAME and all(each.good for each in cases):
             yield _Candidate(cases, f" to @{domain}")

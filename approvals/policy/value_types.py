@@ -112,9 +112,9 @@ def is_pattern(kind: ValueType, text: str) -> bool:
     if kind == ValueType.HOST:
         return _DOMAIN_PATTERN.fullmatch(text) is not None
     if item_type(kind) == ValueType.ADDRESS:
-        local, at, domain = text.rpartition("@")
+        local, _at, domain = text.rpartition("@")
         return bool(
-            at and _LOCAL_PATTERN.fullmatch(local) and _DOMAIN_PATTERN.fullmatch(domain)
+            _LOCAL_PATTERN.fullmatch(local) and _DOMAIN_PATTERN.fullmatch(domain)
         )
     return kind in {ValueType.PATH, ValueType.LINE, ValueType.TEXT}
 

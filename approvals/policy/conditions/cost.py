@@ -181,7 +181,7 @@ def _price(
     function: str, parts: Sequence[_Extent], whole: _Extent, times: _Times
 ) -> int:
     """Return the steps of a call. An unknown function is assumed to read all of its arguments once."""
-    if function == "contains" and len(parts) == 2:
+    if function == "contains":
         searched, wanted = (part.text for part in parts)
         return times.most * searched * (_PLACE + -(-wanted // _COMPARED))
     if function in _CONSTANT:
@@ -204,15 +204,7 @@ def _returned(function: str, parts: Sequence[_Extent], whole: _Extent) -> _Exten
                 text=sum(part.text for part in parts),
             )
         case (
-            "_&&_"
-            | "_||_"
-            | "!_"
-            | "@not_strictly_false"
-            | "size"
-            | "type"
-            | "@same"
-            | "@differs"
-            | "@within"
+            "_&&_" | "_||_" | "!_" | "size" | "type" | "@same" | "@differs" | "@within"
         ):
             return _Extent()
     return whole

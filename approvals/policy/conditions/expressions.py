@@ -122,8 +122,6 @@ class Expression:
 
     def _with_names(self, values: JsonMapping) -> JsonMapping:
         """Return the values with names respelled as in the condition, because CEL compares texts exactly."""
-        if not self._names:
-            return values
         return {
             **values,
             **{name: spelled_as(self._texts, values[name]) for name in self._names},
@@ -216,17 +214,18 @@ def _nodes(node: Node) -> Iterator[Node]:
 
 def _calculates_with_read(node: Node) -> bool:
     """Return whether this is arithmetic with a value of the input or context; `+` also joins texts and lists."""
-    if node.kind != ExpressionKind.CALL or node.name not in _ARITHMETIC:
-        return False
-    return not _joins(node) and any(
-        part.kind == ExpressionKind.MEMBER or _is_loose(part) for part in node.parts
+    return (
+        node.name in _ARITHMETIC
+        and not _joins(node)
+        and any(
+            part.kind == ExpressionKind.MEMBER or _is_loose(part) for part in node.parts
+        )
     )
 
 
 def _joins(node: Node) -> bool:
     """Return whether this is a `+` of texts or lists, as far as the condition shows."""
-    added = node.kind == ExpressionKind.CALL and node.name == "_+_"
-    return added and any(
+    return node.name == "_+_" and any(
         part.length or part.kind == ExpressionKind.LIST or _joins(part)
         for part in node.parts
     )
@@ -242,7 +241,7 @@ def _is_loose(node: Node) -> bool:
     return (
         node.kind == ExpressionKind.NAME
         and node.name not in _TYPED
-        and not node.name.startswith(("@", "__"))
+        and not node.name.startswith("@")
     )
 
 

@@ -11,7 +11,7 @@ import resource
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import MAXYEAR, UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
@@ -30,6 +30,8 @@ CPU_SECONDS = 5
 MEMORY = 1_000_000_000
 MAX_EVENTS = 5_000
 MAX_SHIFTS = 500
+#: The longest shift, and the farthest move of an occurrence; longer ones are mistakes.
+MAX_SPAN = timedelta(days=366)
 #: Maximum length of a summary, and of an unreadable start.
 MAX_SUMMARY = 500
 MAX_BEGIN = 40
@@ -156,10 +158,24 @@ def _read(component: Any, zone: tzinfo) -> _Event | LeftOut:
     if broken or "DTSTART" not in component:
         return _left_out(component, broken[0] if broken else "DTSTART")
     try:
-        return _event_in(component, zone)
+        event = _event_in(component, zone)
+        _check_spans(event)
     except Exception:
         # The input is untrusted, so the libraries may raise anything.
         return _left_out(component, "RRULE" if "RRULE" in component else "")
+    return event
+
+
+def _check_spans(event: _Event) -> None:
+    """Raise ValueError or OverflowError for times that are too far apart or too late to be added."""
+    spans = [event.length, *event.periods.values()]
+    if event.replaces is not None:
+        spans.append(event.start - event.replaces)
+    if max(map(abs, spans)) > MAX_SPAN:
+        raise ValueError("longer than a year")
+    # An event in the last year that Python knows could not be compared with others.
+    if event.start.year == MAXYEAR:
+        raise ValueError("too late")
 
 
 def _event_in(component: Any, zone: tzinfo) -> _Event:

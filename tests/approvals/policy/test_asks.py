@@ -102,6 +102,7 @@ def test_every_switch_of_each_counts():
     other = Asking(terms=Terms(typed_name=True, fresh_sign_in=True, reason=MessageRule.ALWAYS), priority="critical")
     terms = Terms(veto=True, reason=MessageRule.ALWAYS, typed_name=True, fresh_sign_in=True)
     assert join([one, other]) == Asking(terms=terms, with_requester=False, priority="critical")
+    assert join([one, one]) == one
 
 
 def test_people_are_notified_of_all_that_one_of_them_says():

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from approvals.policy.duty.calendars import LeftOut, Shift, duty_calendar_in
+from approvals.policy.duty.calendars import MAX_BEGIN, MAX_SUMMARY, LeftOut, Shift, duty_calendar_in
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -267,6 +267,7 @@ def test_a_changed_occurrence_counts_as_long_as_it_lasts():
         ("ATTENDEE:urn:uuid:7b0f", ()),
         ("ATTENDEE:bob", ()),
         ("ATTENDEE:invalid:nomail", ()),
+        ("ATTENDEE:https://bob@calendar.example", ()),
     ],
 )
 def test_an_attendee_is_known_by_the_address_wherever_it_stands(attendee, addresses):
@@ -291,8 +292,12 @@ DUTY = "UID:2\nDTSTART:20261201T080000Z\nDTEND:20261202T080000Z\nATTENDEE:mailto
         ("DTSTART:20261201T080000Z\nDTEND:later", "20261201T080000Z", "DTEND"),
         ("DTSTART:20261201T080000Z\nDURATION:long", "20261201T080000Z", "DURATION"),
         ("DTSTART:20261201T080000Z\nRECURRENCE-ID:first", "20261201T080000Z", "RECURRENCE-ID"),
+        ("DTSTART:20261201T080000Z\nDURATION:P3650000D", "20261201T080000Z", ""),
+        ("DTSTART:20261201T080000Z\nRDATE;VALUE=PERIOD:20261202T080000Z/P3650000D", "20261201T080000Z", ""),
+        ("DTSTART:99991201T080000Z\nDURATION:P300D", "99991201T080000Z", ""),
         ("DTSTART:tomorrow", "tomorrow", "DTSTART"),
         ("DTEND:20261201T090000Z", "", "DTSTART"),
+        ("DTSTART:20261201T080000Z\nDTEND;VALUE=PERIOD:20261201T080000Z/PT1H", "20261201T080000Z", ""),
     ],
 )
 def test_an_event_that_cannot_be_read_is_left_out_and_named_and_the_others_count(lines, begin, fault):
@@ -305,6 +310,39 @@ def test_an_event_that_cannot_be_read_is_left_out_and_named_and_the_others_count
 def test_a_calendar_that_can_be_read_leaves_nothing_out():
     weekly = "UID:1\nDTSTART;TZID=Europe/Berlin:20261201T090000\nDURATION:PT8H\nRRULE:FREQ=WEEKLY\nSUMMARY:bob"
     assert duty_calendar_in(calendar(weekly, DUTY), at("2026-12-01"), at("2026-12-09"), BERLIN).left_out == []
+
+
+def test_properties_that_say_nothing_of_times_may_be_unreadable():
+    text = calendar(f"{DUTY}\nCREATED:never\nGEO:nowhere")
+    read = duty_calendar_in(text, at("2026-12-01"), at("2026-12-09"), BERLIN)
+    assert ([shift.summary for shift in read.shifts], read.left_out) == (["Duty"], [])
+
+
+def test_summaries_starts_and_the_number_of_shifts_have_bounds():
+    long = f"SUMMARY:{'y' * (MAX_SUMMARY + 1)}"
+    events = ["UID:1\nDTSTART:never", f"UID:2\nDTSTART:{'x' * (MAX_BEGIN + 1)}\n{long}"]
+    events.append(f"UID:3\nDTSTART:20261201T000000Z\nDURATION:PT1M\nRRULE:FREQ=MINUTELY\n{long}")
+    read = duty_calendar_in(calendar(*events), at("2026-12-01"), at("2026-12-02"), BERLIN)
+    assert read.left_out == [LeftOut("", "never", "DTSTART"), LeftOut("y" * 500, "x" * 40, "DTSTART")]
+    assert (len(read.shifts), {shift.summary for shift in read.shifts}) == (500, {"y" * 500})
+
+
+def test_an_occurrence_can_be_left_out_by_its_day():
+    text = calendar(WEEKLY.replace("SUMMARY", "EXDATE;VALUE=DATE:20270308\nRDATE;VALUE=DATE:20270310\nSUMMARY"))
+    assert [day for day, _end, _who in shifts(text, "2027-03-01", "2027-03-16")] == [
+        "03-01 08:00",
+        "03-10 08:00",
+        "03-15 08:00",
+    ]
+
+
+def test_a_changed_occurrence_does_not_recur_by_itself():
+    change = changed("20270315", "20270315T120000", "DURATION:PT1H", "RRULE:FREQ=DAILY", following=False)
+    assert [day for day, _end, _who in shifts(calendar(WEEKLY, change), "2027-03-08", "2027-03-25")] == [
+        "03-08 08:00",
+        "03-15 11:00",
+        "03-22 08:00",
+    ]
 
 
 def test_a_date_of_recurrence_may_say_how_long_it_is():
@@ -341,6 +379,7 @@ def version(summary: str, sequence: str, *more: str) -> str:
         ([version("new", "SEQUENCE:1"), version("old", "")], "new"),
         ([version("new", "", "DTSTAMP:20270202T000000Z"), version("old", "", "DTSTAMP:20270201T000000Z")], "new"),
         ([version("old", "SEQUENCE:1"), version("new", "SEQUENCE:1")], "new"),
+        ([version("old", ""), version("new", "", "DTSTAMP:20270202T000000Z")], "new"),
         ([version("new", "SEQUENCE:1"), version("old", "SEQUENCE:many")], "new"),
         ([version("new", "SEQUENCE:1"), version("old", "", "DTSTAMP:PT1H")], "new"),
     ],

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from approvals.db.json_pointer import is_pointer
 from approvals.policy.documents import (
+    MAX_BYTES,
     MAX_CHOICES,
     MAX_CONDITIONS,
     MAX_NAME,
@@ -20,6 +23,7 @@ from approvals.policy.documents import (
 def faults_of(document: object) -> dict[str, str]:
     with pytest.raises(InvalidMatch) as refusal:
         match_from(document)
+    assert str(refusal.value) == "The match is invalid."
     return {path: str(fault) for path, fault in refusal.value.faults.items()}
 
 
@@ -55,7 +59,14 @@ def test_what_is_no_pointer_is_refused(pointer):
         ({"priorities": ["urgent"]}, {"priorities.0": "must be one of critical, high, low, normal"}),
         ({"kinds": [["form"]]}, {"kinds.0": "must be text of 1 to 200 characters"}),
         ({"input": [{"pointer": "/a", "equals": 1}] * (MAX_CONDITIONS + 1)}, {"input": "has more than 20 items"}),
-        ({"input": ["x"]}, {"input.0": "must be a JSON object"}),
+        (
+            {"input": ["x", {"pointer": "/a", "type": "x"}, {"pointer": "/a", "members": []}]},
+            {
+                "input.0": "must be a JSON object",
+                "input.1.type": "must be one of address, addresses, amount, path, host, line, text",
+                "input.2.members": "is an empty list, which matches nothing; leave it out to match anything",
+            },
+        ),
         (
             {"input": [{"pointer": "/a", "equals": 1, "regex": "x"}]},
             {"input.0.regex": "is not known"},
@@ -79,8 +90,16 @@ def test_what_is_no_pointer_is_refused(pointer):
             {"input.0.one_of": "has more than 100 items"},
         ),
         (
-            {"input": [{"pointer": "/a", "like": "x" * (MAX_TEXT + 1)}, {"pointer": "/a", "starts_with": 1}]},
-            dict.fromkeys(("input.0.like", "input.1.starts_with"), "must be text of 1 to 1000 characters"),
+            {
+                "input": [
+                    {"pointer": "/a", "like": "x" * (MAX_TEXT + 1)},
+                    {"pointer": "/a", "starts_with": 1},
+                    {"pointer": "/a", "like": ""},
+                ]
+            },
+            dict.fromkeys(
+                ("input.0.like", "input.1.starts_with", "input.2.like"), "must be text of 1 to 1000 characters"
+            ),
         ),
         *(
             (
@@ -119,3 +138,11 @@ def test_whatever_is_just_within_its_bounds_is_read():
     more = [{"pointer": "/a", "equals": 1}] * (MAX_CONDITIONS - len(conditions))
     match = match_from({"tools": names, "requesters": [1], "input": [*conditions, *more]})
     assert (match.tools, len(match.conditions)) == (tuple(names), MAX_CONDITIONS)
+
+
+def test_a_match_of_as_many_bytes_as_are_allowed_is_read_and_one_of_more_is_not():
+    document = {"input": [{"pointer": "/a", "equals": ""}]}
+    document["input"][0]["equals"] = "x" * (MAX_BYTES - len(json.dumps(document, separators=(",", ":"))))
+    assert (MAX_BYTES, len(match_from(document).conditions)) == (20_000, 1)
+    document["input"][0]["equals"] += "x"
+    assert faults_of(document) == {"": "larger than 20,000 bytes"}

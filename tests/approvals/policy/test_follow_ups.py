@@ -22,12 +22,12 @@ def test_reminders_go_to_those_who_vote_and_steps_to_those_whom_they_name():
     each = Terms(
         stages=(Stage(groups=(finance, security)),),
         reminders=(60, 120),
-        escalation=(FollowUpStep(after=60, people=(9,)),),
+        escalation=(FollowUpStep(after=60, people=(9,), teams=(4,)),),
     )
     voters = People(people=(7,), teams=(1, 2))
     assert [(step.event, step.after, step.to) for step in follow_ups(each)] == [
         ("request.reminded", 60, voters),
-        ("request.escalated", 60, People(people=(9,))),
+        ("request.escalated", 60, People(people=(9,), teams=(4,))),
         ("request.reminded", 120, voters),
     ]
 

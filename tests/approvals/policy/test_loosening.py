@@ -95,6 +95,7 @@ RULES = [
     ([asking(deadline={"after": 60, "then": "reject"})], [asking(deadline={"after": 90, "then": "reject"})], True),
     ([asking(key_fields=["/amount"])], [asking(key_fields=["/fee"])], True),
     ([ASK], [asking(reminders=[60], channels=["mail"])], False),
+    ([ASK], [asking(escalation=[{"after": 60, "teams": [5]}], working_hours=True)], False),
 ]  # fmt: skip
 
 

@@ -95,6 +95,7 @@ def test_what_a_request_lacks_fits_no_pattern(name):
         ("[r]ead", "read", False),
         ("read*", "thread", False),
         ("a*a", "a", False),
+        ("ab*ba", "aba", False),
     ],
 )
 def test_hostile_names(pattern, name, fits):
@@ -309,6 +310,7 @@ def test_a_match_covers_another_if_every_request_of_the_other_is_one_of_its_own(
         ("ours*", "like", "ours*"),
         ("ours", "like", "ours"),
         ("a*b", "like", "a*b"),
+        ("a*b*", "like", "a*b*"),
         ("*a*b*", "like", "*a*b*"),
         ("*", "like", "*"),
         ("**", "like", "**"),

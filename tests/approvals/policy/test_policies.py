@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.policy.match import Match
-from approvals.policy.policies import Directory, InvalidPolicy, names_in, policy_of, stored_form, written_form
+from approvals.policy.policies import (
+    MAX_VALUES,
+    Directory,
+    InvalidPolicy,
+    Named,
+    ids_in,
+    names_in,
+    policy_of,
+    stored_form,
+    written_form,
+)
 from approvals.policy.policy_schema import MAX_SECONDS, POLICY_SCHEMA
 from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, MAX_RULES, Policy, Rule, Then
 from approvals.policy.terms import FollowUpStep, Stage, VoterGroup
@@ -45,6 +55,7 @@ WHOLE = {
 def faults_of(document: object) -> dict[str, str]:
     with pytest.raises(InvalidPolicy) as refusal:
         stored_form(document, DIRECTORY)
+    assert str(refusal.value) == "The policy is invalid."
     return {path: str(fault) for path, fault in refusal.value.faults.items()}
 
 
@@ -75,7 +86,8 @@ def test_a_whole_policy_is_read():
 
 def test_what_is_stored_is_written_as_it_was_read():
     assert written_form(stored_form(WHOLE, DIRECTORY), DIRECTORY) == WHOLE
-    assert (names_in(WHOLE).people, names_in(WHOLE).teams) == ({"alice", "bob"}, {"finance"})
+    assert names_in(WHOLE) == Named(people=frozenset({"alice", "bob"}), teams=frozenset({"finance"}))
+    assert ids_in(stored_form(WHOLE, DIRECTORY)) == Named(people=frozenset({1, 2}), teams=frozenset({5, 9}))
 
 
 def test_only_names_are_looked_up_whatever_else_an_untrusted_document_lists():
@@ -114,6 +126,8 @@ def test_the_schema_is_one():
         (rule(then="approve"), ["rules.0.then"]),
         (rule(name=""), ["rules.0.name"]),
         (rule(name="a\u200bb"), ["rules.0.name"]),
+        (rule(name=" a"), ["rules.0.name"]),
+        (rule(match={"kinds": 5}, ask={"stages": [{"groups": [{}]}]}), ["rules.0.match.kinds"]),
         (rule(name="x" * (MAX_NAME + 1)), ["rules.0.name"]),
         (rule(message="x" * (MAX_MESSAGE + 1)), ["rules.0.message"]),
         (rule(message=""), ["rules.0.message"]),
@@ -123,6 +137,11 @@ def test_the_schema_is_one():
         (rule(match={"X": ["x"]}), ["rules.0.match.X"]),
         (rule(match={"input": [{"pointer": "/a", "equals": "x" * 30_000}]}), ["rules.0.match"]),
         (rule(match={"requesters": ["mallory"]}), ["rules.0.match.requesters.0"]),
+        (
+            rule(match={"requesters": ["alice", "mallory", "#1"]}),
+            [f"rules.0.match.requesters.{place}" for place in (1, 2)],
+        ),
+        (rule(match={"requesters": []}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": [1]}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": ["alice", 1]}), ["rules.0.match.requesters"]),
         (rule(match={"requesters": "alice"}), ["rules.0.match.requesters"]),
@@ -143,6 +162,11 @@ def test_the_schema_is_one():
         (ask(reminders=[120, 60]), ["rules.0.ask.reminders"]),
         (ask(escalation=[{"after": 60}]), ["rules.0.ask.escalation.0"]),
         (ask(escalation=[{"after": 60, "people": ["bob", "mallory"]}]), ["rules.0.ask.escalation.0.people.1"]),
+        (ask(escalation=[{"after": 60, "people": ["mallory"]}]), ["rules.0.ask.escalation.0.people.0"]),
+        (
+            ask(stages=[{"groups": [{"people": ["bob", "mallory"], "votes": 2}]}]),
+            ["rules.0.ask.stages.0.groups.0.people.1"],
+        ),
         (ask(escalation=[{"after": 60, "roles": ["approver"]} for _ in range(2)]), ["rules.0.ask.escalation"]),
         (ask(key_fields=["amount"]), ["rules.0.ask.key_fields.0"]),
         (ask(on_expire="halt"), ["rules.0.ask"]),
@@ -151,6 +175,28 @@ def test_the_schema_is_one():
 )
 def test_every_fault_is_named_by_its_path(document, paths):
     assert list(faults_of(document)) == paths
+
+
+@pytest.mark.parametrize(
+    ("document", "faults"),
+    [
+        (ask(stages=[]), {"rules.0.ask.stages": "needs at least 1 value"}),
+        (
+            {"rules": [{"name": name, "then": "ask"} for name in ("Rest", "100 %", "rest")]},
+            {"rules.2.name": "is also the name of rule 1; each rule needs its own name"},
+        ),
+        (
+            ask(stages=[{"groups": [{"people": ["100 %"], "teams": ["x" * 101], "roles": ["administrator"]}]}]),
+            {
+                "rules.0.ask.stages.0.groups.0.people.0": "there is no active user “100 %”",
+                "rules.0.ask.stages.0.groups.0.teams.0": f"there is no team “{'x' * 100}”",
+                "rules.0.ask.stages.0.groups.0.roles.0": "there is no role “administrator”",
+            },
+        ),
+    ],
+)
+def test_every_fault_says_what_is_wrong(document, faults):
+    assert faults_of(document) == faults
 
 
 def test_a_rule_about_questions_and_approvals_may_have_stages():
@@ -212,6 +258,7 @@ def test_faults_come_in_the_order_of_the_document():
 
 def test_a_document_that_is_too_large_is_refused():
     assert list(faults_of({"rules": [{"name": "a", "then": "ask", "message": "x" * 500_000}]})) == [""]
+    assert list(faults_of({"rules": [0] * (MAX_VALUES + 1)})) == [""]
 
 
 ANYTHING = st.recursive(

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.policy.policies import InvalidPolicy
-from approvals.policy.policy_text import difference, line_of, read_text, write_text
+from approvals.policy.policies import MAX_BYTES, InvalidPolicy
+from approvals.policy.policy_text import difference, line_of, place_of, read_text, write_text
+from approvals.text.translatable import Sentence
 
 TEXT = """{
   "four_eyes": false, "rules": [
@@ -88,6 +89,31 @@ def test_what_is_no_json_is_refused_with_its_place():
             read_text(text)
         assert list(refusal.value.faults) == [""]
     assert str(refusal.value.faults[""]) == "larger than 400,000 characters"
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"), [("{}" + " " * (MAX_BYTES - 2), True), ("{}" + " " * (MAX_BYTES - 1), False)]
+)
+def test_a_text_of_as_many_characters_as_are_allowed_is_read(text, fits):
+    if fits:
+        assert read_text(text) == {}
+        return
+    with pytest.raises(InvalidPolicy) as refusal:
+        read_text(text)
+    assert str(refusal.value.faults[""]) == "larger than 400,000 characters"
+
+
+def test_a_text_is_measured_in_bytes_too():
+    with pytest.raises(InvalidPolicy) as refusal:
+        read_text(f'"{"ü" * 200_000}"')
+    assert str(refusal.value.faults[""]) == "larger than 400,000 bytes"
+
+
+def test_a_fault_of_the_text_has_the_line_that_it_names_and_others_have_none():
+    with pytest.raises(InvalidPolicy) as refusal:
+        read_text('{\n  "rules": [}')
+    faults = (refusal.value.faults[""], Sentence("is not known"), Sentence("%(line)s", {"line": "two"}))
+    assert [place_of(fault) for fault in faults] == [2, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.policy.asks import PLAIN, Deadline
 from approvals.policy.conditions.expressions import MAX_STEPS, Expression
 from approvals.policy.grant_bars import Bar, bar_of
 from approvals.policy.rules import MAX_KEPT, NO_POLICY, AskedBecause, Policy, PolicyVerdict, Requester, Then, evaluate
@@ -96,7 +97,9 @@ def test_where_no_rule_matches_for_sure_the_policy_says_who_decides_too():
     rule = {"when": "input.no == 1", "ask": {"with_requester": True}} | ASK
     assert evaluate(policy(rule), facts()).control is None
     assert evaluate(policy(rule, four_eyes=True), facts()).control == Control.FOUR_EYES
-    assert evaluate(policy(rule, {"ask": {"with_requester": True}} | ASK, four_eyes=True), facts()).control is None
+    for uncertain in (rule, rule | ALLOW):
+        surely = {"ask": {"with_requester": True}} | ASK
+        assert evaluate(policy(uncertain, surely, four_eyes=True), facts()).control is None
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.APPROVAL])
@@ -173,9 +176,14 @@ def test_a_grant_does_not_pass_by_what_a_rule_says_about_people(rule, expected):
     assert bar_of(Kind.APPROVAL, Priority.NORMAL, "refund", verdict=evaluate(policy(rule), facts())) == expected
 
 
-def test_a_rule_that_stops_the_run_says_so_in_the_terms():
-    found = evaluate(policy({"ask": {"deadline": {"after": 600, "then": "halt"}}} | ASK), facts())
-    assert (found.asking.terms.on_expire, found.asking.deadline.after) == (OnExpire.HALT, 600)
+@pytest.mark.parametrize(("then", "on_expire"), [("halt", OnExpire.HALT), ("reject", None), ("default", None)])
+def test_a_rule_that_stops_the_run_says_so_in_the_terms(then, on_expire):
+    found = evaluate(policy({"ask": {"deadline": {"after": 600, "then": then}}} | ASK), facts())
+    assert (found.asking.terms.on_expire, found.asking.deadline) == (on_expire, Deadline(after=600, then=then))
+
+
+def test_without_a_rule_people_are_asked_in_the_plain_way():
+    assert (PolicyVerdict().rules, PolicyVerdict().askings, PolicyVerdict().asking) == ((), [PLAIN], PLAIN)
 
 
 def test_who_asks_is_read_only_for_a_rule_that_needs_it():
@@ -185,6 +193,24 @@ def test_who_asks_is_read_only_for_a_rule_that_needs_it():
     found = facts()
     vars(found)["requester"] = unread
     assert said(evaluate(policy(SMALL | ALLOW), found)) == ("allow", "rule 1", None)
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        *(f'{name} == "{value}"' for name, value in [("tool", "refund"), ("agent", "billing"), ("kind", "approval")]),
+        *(f'{name} == "{value}"' for name, value in [("source", "api"), ("server", "bank"), ("priority", "normal")]),
+        *("input.amount == 120", "context.ticket == 7", "hour == 14 && weekday == 2"),
+        'now == timestamp("2026-11-24T14:30:00Z")',
+        'requester == {"name": "alice", "teams": ["support"], "roles": ["requester"]}',
+    ],
+)
+def test_a_condition_reads_each_fact_by_its_name(when):
+    assert said(evaluate(policy({"when": when} | ALLOW), facts(server="bank", context={"ticket": 7}))) == (
+        "allow",
+        "rule 1",
+        None,
+    )
 
 
 #: A text so long that a condition cannot compare it with a hundred others.

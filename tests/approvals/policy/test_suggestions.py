@@ -89,7 +89,29 @@ def test_numbers_are_suggested_below_the_smallest_that_was_rejected():
 
 def test_a_text_that_is_too_long_for_a_rule_is_left_out():
     approved = [*calls(ENOUGH, {"q": "x"}), *calls(ENOUGH, {"q": "x" * 99})]
-    assert conditions([*approved, *calls(1, {"q": "y"}, good=False)]) == [{"pointer": "/q", "one_of": ["x"]}]
+    rejected = calls(1, {"q": "y"}, good=False)
+    for decided in (approved, [*approved, *rejected]):
+        assert conditions(decided) == [{"pointer": "/q", "one_of": ["x"]}]
+
+
+def test_values_that_few_calls_have_keep_none_of_the_others_from_being_suggested():
+    rare = calls(1, {"once": 1, "q": "x"})
+    decided = [*rare, *calls(ENOUGH, {"q": "x" * 98}), *calls(1, {"q": "y"}, good=False)]
+    assert conditions(decided) == [{"pointer": "/q", "one_of": ["x" * 98]}]
+
+
+def test_values_are_compared_as_deep_as_an_input_may_be():
+    def deep(value: str) -> dict[str, Any]:
+        return {"a": {"b": {"c": {"d": value}}}}
+
+    decided = [*calls(ENOUGH, deep("x")), *calls(1, deep("y"), good=False)]
+    assert conditions(decided) == [{"pointer": "/a/b/c/d", "one_of": ["x"]}]
+
+
+def test_a_rule_for_all_calls_of_a_tool_is_named_after_the_tool():
+    suggested = rule_for("pay", calls(ENOUGH, {"q": "x"}))
+    assert suggested is not None
+    assert suggested[0]["name"] == "pay: approved every time"
 
 
 def test_a_rule_by_the_value_of_a_member_is_named_after_its_place():
@@ -118,6 +140,25 @@ def test_addresses_of_several_domains_are_listed_if_they_recur():
     assert conditions(decided) == [{"pointer": "/to", "type": "addresses", "one_of": seen}]
     different = [call for number in range(ENOUGH) for call in calls(1, {"to": f"a@d{number}.com"})]
     assert conditions(different) is None
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"), [("x" * 46 + ".com", f" to @{'x' * 46}.com"), ("x" * 47 + ".com", " by to")]
+)
+def test_the_name_of_a_rule_has_a_domain_that_fits(domain, words):
+    approved = [call for number in range(ENOUGH) for call in calls(1, {"to": f"p{number}@{domain}"})]
+    suggested = rule_for("p" * 99, [*approved, *calls(1, {"to": "a@theirs.com"}, good=False)])
+    assert suggested is not None
+    rule, _cases = suggested
+    name = f"…{words}: approved every time"
+    assert rule["name"] == "p" * (100 - len(name)) + name
+    assert rule["match"]["input"][1] == {"pointer": "/to", "type": "address", "like": f"*@{domain}"}
+
+
+def test_a_domain_to_which_any_call_was_rejected_is_not_suggested():
+    approved = [call for number in range(ENOUGH) for call in calls(1, {"to": f"p{number}@ours.com"})]
+    rejected = calls(1, {"to": "p1@ours.com", "cc": "q@theirs.com"}, good=False)
+    assert conditions([*approved, *rejected]) is None
 
 
 def test_the_domains_of_addresses_are_compared_without_case():
@@ -150,6 +191,18 @@ def test_members_with_free_text_may_hold_any_text(name):
     assert {"pointer": f"/{name}", "type": "line"} in (conditions(decided) or [])
 
 
+def test_members_whose_name_stands_for_free_text_but_hold_something_else_are_compared():
+    assert conditions(calls(ENOUGH, {"note": None})) == [{"pointer": "/note", "one_of": [None]}]
+
+
+def test_free_text_of_several_lines_may_have_them_and_an_address_among_other_texts_is_a_text():
+    decided = [*calls(ENOUGH, {"note": "One", "to": "a@ours.com"}), *calls(1, {"note": "One\nTwo", "to": "team"})]
+    assert conditions(decided) == [
+        {"pointer": "/note", "type": "text"},
+        {"pointer": "/to", "one_of": ["a@ours.com", "team"]},
+    ]
+
+
 @pytest.mark.parametrize(("length", "suggested"), [(98, True), (99, False)])
 def test_texts_that_are_too_long_for_a_rule_suggest_none(length, suggested):
     assert (conditions(calls(ENOUGH, {"q": "x" * length})) is not None) is suggested
@@ -178,6 +231,7 @@ def test_only_values_make_a_rule_narrow_and_not_the_names_of_members_or_being_te
     [
         ({"a": {"b": {"c": {"d": 1}}}}, True),
         ({"a": {"b": {"c": {"d": {"e": 1}}}}}, False),
+        ({"q": "x", "a": {"b": {"c": {"d": {"e": 1}}}}}, False),
         ({"a": {}}, True),
         ({"rows": [{"k": 1}, ["a"]]}, True),
         ({"rows": [1, {"password": "x"}]}, False),

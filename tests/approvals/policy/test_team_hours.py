@@ -123,6 +123,7 @@ def test_a_week_is_written_in_parts():
     ("text", "words"),
     [
         ("9-5", "“9-5” is not like “Mon-Fri 09:00-17:00”."),
+        ("x" * 41, f"“{'x' * 40}” is not like “Mon-Fri 09:00-17:00”."),
         ("", "“” is not like “Mon-Fri 09:00-17:00”."),
         ("Mon-Xyz 09:00-17:00", "“Mon-Xyz 09:00-17:00” is not like “Mon-Fri 09:00-17:00”."),
         ("Xyz-Mon 09:00-17:00", "“Xyz-Mon 09:00-17:00” is not like “Mon-Fri 09:00-17:00”."),

@@ -18,7 +18,7 @@ from approvals.policy.match import Facts
 from approvals.policy.policies import Directory, policy_of, stored_form
 from approvals.policy.rules import Policy, evaluate
 from approvals.policy.suggestions import DecidedCall, rule_for
-from approvals.policy.value_types import ValueType, is_of
+from approvals.policy.value_types import ValueType, compared, is_of
 from tests.approvals.policy.writing import facts, policy
 from tests.support.root import ROOT
 
@@ -146,6 +146,19 @@ def test_values_of_a_type_are_what_is_meant_by_it(kind):
     assert (refused, taken) == (set(), set())
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "form"),
+    [
+        (ValueType.ADDRESS, "Bob@Ours.COM", "Bob@ours.com"),
+        (ValueType.ADDRESSES, "Bob@Ours.COM", "Bob@ours.com"),
+        (ValueType.HOST, "Ours.COM", "ours.com"),
+        (ValueType.LINE, "Bob@Ours.COM", "Bob@Ours.COM"),
+    ],
+)
+def test_only_domains_are_compared_without_case(kind, value, form):
+    assert compared(kind, value) == form
+
+
 def matches(test: dict[str, Any], value: Any) -> bool:
     return match_from({"input": [{"pointer": "/v", **test}]}).fits(Facts(input={"v": value}))
 
@@ -220,6 +233,14 @@ def test_a_value_of_another_type_could_match(test, value, could):
         ({"type": ["amount"]}, "must be one of address, addresses, amount, path, host, line, text"),
         (
             {"type": "address", "like": "*ours.com"},
+            "is not a pattern for values of the type address; write it like *@example.com",
+        ),
+        (
+            {"type": "addresses", "like": "ours.com"},
+            "is not a pattern for values of the type addresses; write it like *@example.com",
+        ),
+        (
+            {"type": "address", "like": "a b@ours.com"},
             "is not a pattern for values of the type address; write it like *@example.com",
         ),
         ({"type": "address", "like": "*@*"}, "is not a pattern for values of the type address; write it like *@example.com"),

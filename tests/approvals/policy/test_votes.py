@@ -302,6 +302,19 @@ def test_no_one_is_missing_once_all_stages_are_met():
     assert [missing(wanted, tally, electorate) for tally in tallies] == [{1, 2}, set()]
 
 
+@pytest.mark.parametrize(("delegates", "seats"), [({2}, {1}), (set(), set())])
+def test_a_vote_for_an_absent_person_counts_while_the_delegate_may_decide(delegates, seats):
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(),)),))
+    tally = count(wanted, [Cast(2, True, 0, "d", absent=1)], Electorate([[{1}]], delegates), "d")
+    assert set(tally.counted) == seats
+
+
+def test_whoever_has_approved_in_a_stage_is_counted_on_there_once_someone_has_rejected():
+    wanted = Terms(stages=(Stage(groups=(VoterGroup(votes=2),)),))
+    votes = [Cast(1, True, 0, "d"), Cast(3, False, 0, "d")]
+    assert count(wanted, votes, Electorate([[{1, 2, 3}]]), "d").standing == Status.PENDING
+
+
 def test_a_vote_in_a_stage_that_is_not_there_does_not_count():
     wanted = Terms(stages=(Stage(groups=(VoterGroup(),)),))
     assert count(wanted, [Cast(1, True, 1, "d")], Electorate([[{1}]]), "d").counted == {}

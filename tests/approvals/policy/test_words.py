@@ -50,7 +50,7 @@ CONDITIONS = [
     ({"pointer": "/fee", "type": "amount", "at_most": 5}, "whose fee is at most 5"),
     ({"pointer": "/card", "members": ["kind", "limit"]}, "whose card has no members but “kind” and “limit”"),
     ({"pointer": "", "members": ["kind"]}, "whose input has no members but “kind”"),
-    ({"pointer": "/a~1b", "equals": {"c": 1}}, 'whose a/b is {"c": 1}'),
+    ({"pointer": "/a~1b", "equals": {"c": "ü"}}, 'whose a/b is {"c": "ü"}'),
 ]
 
 
@@ -168,6 +168,11 @@ def test_several_values_are_joined_and_people_who_were_removed_are_numbers():
 
 def test_a_rule_that_does_not_say_how_people_are_asked_asks_them_on_the_usual_terms():
     assert rule_in_words(rule(), NAMES) == ["Asks people about all requests.", MAY_NOT]
+
+
+@pytest.mark.parametrize(("then", "words"), [("allow", "Allows"), ("deny", "Denies")])
+def test_a_rule_that_asks_no_one_says_so(then, words):
+    assert rule_in_words(rule(then=then), NAMES) == [f"{words} all requests without asking."]
 
 
 def test_people_and_teams_who_were_removed_are_numbers_where_they_vote_too():

@@ -13,7 +13,7 @@ from approvals.models import TeamSettings
 from approvals.outbound.duty_calendars import Unreadable, read_calendar
 from approvals.policy.duty.calendars import duty_calendar_in
 from approvals.queries.policy.duty.on_call import duty_state, on_duty_in
-from tests.approvals.policy.test_calendars import BERLIN, at, calendar
+from tests.approvals.policy.duty.test_calendars import BERLIN, at, calendar
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import PAST
 from tests.support.people import bob, make_person

@@ -56,6 +56,7 @@ PRICES = {
     "input.l.exists_one(each, each > 0)": 22_310,
     "input.a < 5": 2_704,
     "input.a == 1": 3_460,
+    "input.a != 1": 3_460,
     "input.a == input.b": 19_432,
     "tool == agent": 19_232,
     "size(input.t) > 1": 2_804,
@@ -73,6 +74,10 @@ PRICES = {
     'input.m == {"a": 1}': 12_548,
     "double(input.a) < 1.0": 3_828,
     "type(input.a) == int": 3_622,
+    "!input.a == !input.b": 4_048,
+    "(input.l + input.m).all(each, each > 0)": 33_306,
+    "[[1, 2, 3, 4, 5], [1]].all(one, one.all(other, other > 0))": 27_198,
+    f'["a", "{"b" * 40}"].exists(each, input.t.contains(each))': 8_473,
 }
 
 

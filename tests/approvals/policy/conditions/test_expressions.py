@@ -51,6 +51,24 @@ def test_what_is_no_condition_is_refused_with_its_place(text, fault):
 
 
 @pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("tol == 1", "line 1, column 1: undeclared reference to 'tol'"),
+        ("x" * 400 + " == 1", f"line 1, column 1: undeclared reference to '{'x' * 275}"),
+        ("true" + " " * (MAX_LENGTH - 3), f"must be text of 1 to {MAX_LENGTH} characters"),
+    ],
+)
+def test_a_fault_is_short_and_says_nothing_of_the_library(text, fault):
+    with pytest.raises(InvalidExpression) as refusal:
+        Expression(text)
+    assert str(refusal.value) == fault
+
+
+def test_a_condition_of_as_many_characters_as_are_allowed_is_read():
+    assert holds("true" + " " * (MAX_LENGTH - 4)) is True
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ('tool == "refund" && input.amount < 500', {"amount": 250}),
@@ -71,6 +89,7 @@ def test_what_is_no_condition_is_refused_with_its_place(text, fault):
         ('input.to != ["bob", "eve"]', {"to": [1]}),
         ('keys(input.card).all(name, name in ["a"]) && "note" in input', {"card": {"a": 1}, "note": 1}),
         ('input.all(name, name in ["a"])', {"a": 1}),
+        ('tool in {"refund": 1} && {"a": 1}.all(name, name == "a")', {}),
         # True even if all other values are missing.
         ('input.missing == 1 || tool == "refund"', {}),
     ],
@@ -107,6 +126,7 @@ def test_true_is_true(text, value):
         # An object is no list of its names.
         ('input.to.all(each, each == "bob")', {"to": {"bob": "eve"}}),
         ('"bob" in input.to', {"to": {"bob": 1}}),
+        ('"bob" in input.input', {"input": {"bob": 1}}),
         ('context.exists(each, each == "ticket")', {}),
         ("keys(input.to).all(name, true)", {"to": ["bob"]}),
         ("input.items.all(a, input.items.all(b, input.items.all(c, a + b + c >= 0)))", {"items": list(range(60))}),
@@ -233,6 +253,7 @@ MIXING = {
     "input.items[0] * 2 > 1": [2.5],
     "input.items.all(item, item * 2 > 1)": [2.5],
     "input.amount + input.fee > 0": [2.5],
+    'size("abc") * input.amount > 1': [2.5],
     "double(input.amount) * 2.0 > 1.0": [],
     "double(input.amount) + double(input.fee) > 1.0": [],
     "int(input.amount) * 2 > 1": [],

@@ -27,6 +27,7 @@ def test_the_texts_of_a_condition_are_found_in_both_kinds_of_quotes_longest_firs
         # A text of more letters than its canonical form is compared as a whole alone.
         (["straße"], "STRASSE", "straße"),
         (["straße"], "STRASSEN", "STRASSEN"),
+        (["straße", "stra"], "STRASSEN", "straSSEN"),
         # Outside ASCII, the canonical form stands for the name.
         (["x"], "ÜBER", "über"),
         (["ÜB"], "über", "ÜBer"),

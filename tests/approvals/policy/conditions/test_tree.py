@@ -50,6 +50,19 @@ def _operands(node: Node) -> list[Node]:
     return [operand for part in node.parts for operand in _operands(part)]
 
 
+@pytest.mark.parametrize(
+    ("text", "constant"),
+    [
+        ("null", Node(ExpressionKind.CONSTANT, "null")),
+        ("true", Node(ExpressionKind.CONSTANT)),
+        ('b"bytes"', Node(ExpressionKind.CONSTANT, length=5)),
+        ('"zwölf"', Node(ExpressionKind.CONSTANT, length=6)),
+    ],
+)
+def test_a_constant_has_its_length_in_bytes_and_null_its_name(text, constant):
+    assert read_tree(stored(text)) == constant
+
+
 def test_a_loop_has_its_list_its_variable_and_its_result():
     loop = read_tree(stored("input.l.all(each, each > 0)"))
     assert (loop.kind, loop.name, loop.result, len(loop.parts)) == (ExpressionKind.LOOP, "each", "@result", 5)
@@ -63,6 +76,7 @@ def test_a_loop_has_its_list_its_variable_and_its_result():
         "input.l.exists(one, input.m.all(two, one < two && -9007199254740993 < 1))",
         'b"bytes" == bytes(tool) ? 1.5 > 2u : duration("1s") < duration("2s") && null != context',
         '{"a": [true, false], "b": {}}.a[0]',
+        *(f'tool == "{"x" * length}"' for length in (127, 128)),
     ],
 )
 def test_what_nothing_is_changed_in_is_written_as_it_was(text):
