@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from approvals.policy.duty.calendars import MAX_BEGIN, MAX_SUMMARY, LeftOut, Shift, duty_calendar_in
+from approvals.policy.duty.calendars import Shift, duty_calendar_in
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -193,19 +193,6 @@ def test_an_event_without_a_summary_is_a_shift_without_one():
     assert shifts(text, "2027-03-01", "2027-03-02") == [("03-01 09:00", "03-01 17:00", "")]
 
 
-def test_an_event_without_a_start_is_left_out():
-    assert shifts(calendar("UID:1\nSUMMARY:bob"), "2027-03-01", "2027-03-02") == []
-
-
-WEEKLY = """
-    UID:1
-    DTSTART;TZID=Europe/Berlin:20270301T090000
-    DTEND;TZID=Europe/Berlin:20270301T170000
-    RRULE:FREQ=WEEKLY
-    SUMMARY:bob
-"""
-
-
 def changed(day: str, start: str, *lines: str, following: bool = True) -> str:
     """A change of one occurrence of the weekly shift, for the following ones too."""
     begin = f"RECURRENCE-ID{';RANGE=THISANDFUTURE' if following else ''};TZID=Europe/Berlin:{day}T090000"
@@ -276,55 +263,6 @@ def test_an_attendee_is_known_by_the_address_wherever_it_stands(attendee, addres
     )
     (shift,) = shifts_in(text, "2026-12-01", "2026-12-02")
     assert shift.attendees == addresses
-
-
-DUTY = "UID:2\nDTSTART:20261201T080000Z\nDTEND:20261202T080000Z\nATTENDEE:mailto:bob@example.com\nSUMMARY:Duty"
-
-
-@pytest.mark.parametrize(
-    ("lines", "begin", "fault"),
-    [
-        ("DTSTART:20261201T080000Z\nRRULE:FREQ=SOMETIMES", "20261201T080000Z", "RRULE"),
-        ("DTSTART:20261201T080000Z\nRRULE:RSCALE=GREGORIAN;FREQ=YEARLY;SKIP=FORWARD", "20261201T080000Z", "RRULE"),
-        ("DTSTART:20261201T080000Z\nRRULE:FREQ=DAILY;BYDAY=XX", "20261201T080000Z", "RRULE"),
-        ("DTSTART:20261201T080000Z\nRDATE:never", "20261201T080000Z", "RDATE"),
-        ("DTSTART:20261201T080000Z\nRRULE:FREQ=DAILY\nEXDATE:never", "20261201T080000Z", "EXDATE"),
-        ("DTSTART:20261201T080000Z\nDTEND:later", "20261201T080000Z", "DTEND"),
-        ("DTSTART:20261201T080000Z\nDURATION:long", "20261201T080000Z", "DURATION"),
-        ("DTSTART:20261201T080000Z\nRECURRENCE-ID:first", "20261201T080000Z", "RECURRENCE-ID"),
-        ("DTSTART:20261201T080000Z\nDURATION:P3650000D", "20261201T080000Z", ""),
-        ("DTSTART:20261201T080000Z\nRDATE;VALUE=PERIOD:20261202T080000Z/P3650000D", "20261201T080000Z", ""),
-        ("DTSTART:99991201T080000Z\nDURATION:P300D", "99991201T080000Z", ""),
-        ("DTSTART:tomorrow", "tomorrow", "DTSTART"),
-        ("DTEND:20261201T090000Z", "", "DTSTART"),
-        ("DTSTART:20261201T080000Z\nDTEND;VALUE=PERIOD:20261201T080000Z/PT1H", "20261201T080000Z", ""),
-    ],
-)
-def test_an_event_that_cannot_be_read_is_left_out_and_named_and_the_others_count(lines, begin, fault):
-    for events in ((f"UID:1\n{lines}\nSUMMARY:Lunch", DUTY), (DUTY, f"UID:1\n{lines}\nSUMMARY:Lunch")):
-        read = duty_calendar_in(calendar(*events), at("2026-12-01"), at("2026-12-02"), BERLIN)
-        assert read.left_out == [LeftOut("Lunch", begin, fault)]
-        assert [(each.summary, each.attendees) for each in read.shifts] == [("Duty", ("bob@example.com",))]
-
-
-def test_a_calendar_that_can_be_read_leaves_nothing_out():
-    weekly = "UID:1\nDTSTART;TZID=Europe/Berlin:20261201T090000\nDURATION:PT8H\nRRULE:FREQ=WEEKLY\nSUMMARY:bob"
-    assert duty_calendar_in(calendar(weekly, DUTY), at("2026-12-01"), at("2026-12-09"), BERLIN).left_out == []
-
-
-def test_properties_that_say_nothing_of_times_may_be_unreadable():
-    text = calendar(f"{DUTY}\nCREATED:never\nGEO:nowhere")
-    read = duty_calendar_in(text, at("2026-12-01"), at("2026-12-09"), BERLIN)
-    assert ([shift.summary for shift in read.shifts], read.left_out) == (["Duty"], [])
-
-
-def test_summaries_starts_and_the_number_of_shifts_have_bounds():
-    long = f"SUMMARY:{'y' * (MAX_SUMMARY + 1)}"
-    events = ["UID:1\nDTSTART:never", f"UID:2\nDTSTART:{'x' * (MAX_BEGIN + 1)}\n{long}"]
-    events.append(f"UID:3\nDTSTART:20261201T000000Z\nDURATION:PT1M\nRRULE:FREQ=MINUTELY\n{long}")
-    read = duty_calendar_in(calendar(*events), at("2026-12-01"), at("2026-12-02"), BERLIN)
-    assert read.left_out == [LeftOut("", "never", "DTSTART"), LeftOut("y" * 500, "x" * 40, "DTSTART")]
-    assert (len(read.shifts), {shift.summary for shift in read.shifts}) == (500, {"y" * 500})
 
 
 def test_an_occurrence_can_be_left_out_by_its_day():
