@@ -193,6 +193,15 @@ def test_an_event_without_a_summary_is_a_shift_without_one():
     assert shifts(text, "2027-03-01", "2027-03-02") == [("03-01 09:00", "03-01 17:00", "")]
 
 
+WEEKLY = """
+    UID:1
+    DTSTART;TZID=Europe/Berlin:20270301T090000
+    DTEND;TZID=Europe/Berlin:20270301T170000
+    RRULE:FREQ=WEEKLY
+    SUMMARY:bob
+"""
+
+
 def changed(day: str, start: str, *lines: str, following: bool = True) -> str:
     """A change of one occurrence of the weekly shift, for the following ones too."""
     begin = f"RECURRENCE-ID{';RANGE=THISANDFUTURE' if following else ''};TZID=Europe/Berlin:{day}T090000"

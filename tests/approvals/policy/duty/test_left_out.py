@@ -12,15 +12,6 @@ def test_an_event_without_a_start_is_left_out():
     assert shifts(calendar("UID:1\nSUMMARY:bob"), "2027-03-01", "2027-03-02") == []
 
 
-WEEKLY = """
-    UID:1
-    DTSTART;TZID=Europe/Berlin:20270301T090000
-    DTEND;TZID=Europe/Berlin:20270301T170000
-    RRULE:FREQ=WEEKLY
-    SUMMARY:bob
-"""
-
-
 DUTY = "UID:2\nDTSTART:20261201T080000Z\nDTEND:20261202T080000Z\nATTENDEE:mailto:bob@example.com\nSUMMARY:Duty"
 
 
