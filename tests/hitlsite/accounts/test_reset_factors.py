@@ -41,7 +41,7 @@ def test_the_factors_go_on_record_with_the_sessions_and_the_person_is_told(setti
         reset("root")
 
 
-@pytest.mark.parametrize("name", ["no-one", "", "ROOT", "a\0b"])
+@pytest.mark.parametrize("name", ["no-one", "", "ROOT"])
 def test_unknown_people_are_refused_in_words(name):
     User.objects.create_superuser("root")
     with pytest.raises(CommandError, match=r"^No user is named "):
