@@ -31,10 +31,10 @@ from approvals.exceptions import NotFound
 from approvals.live import doorbell, listeners, liveness
 from approvals.live.batching import BatchCache, BatchReader
 from approvals.models import ApprovalRequest, Workflow
-from approvals.pages import absence_pushes, assignee_pushes
 from approvals.pages.cards import card_for, named_in
 from approvals.pages.context import tab_counts, visible_request
-from approvals.pages.result_pushes import render_results
+from approvals.pages.pushes import absence, assignee
+from approvals.pages.pushes.result import render_results
 from approvals.queries.preferences import languages_of
 from approvals.queries.results import reported_since
 from approvals.states import Door
@@ -159,7 +159,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def request_handled(self, event: dict[str, Any]) -> None:
         """Push a request that was claimed, unassigned, assigned or commented on."""
         await self.push(
-            assignee_pushes.render_change,
+            assignee.render_change,
             event["event"],
             event["request"],
             event["comment"],
@@ -237,7 +237,7 @@ class DeskConsumer(LiveConsumer):
         if since is None:
             return ""
         missed = list(queries.changed_since(viewer, since)[: CATCH_UP + 1])
-        touched = assignee_pushes.render_missed(viewer, since, limit=CATCH_UP)
+        touched = assignee.render_missed(viewer, since, limit=CATCH_UP)
         if len(missed) > CATCH_UP or touched is None:
             return render_to_string("approvals/_outdated.html")
         changed = [_changed(viewer, shared, request) for request in missed]
@@ -305,11 +305,11 @@ def _workflow_changed(
 
 
 def _absence_changed(viewer: Standing, shared: BatchCache, absent: int) -> str:
-    requests = absence_pushes.requests_of_absent(absent, shared, limit=CATCH_UP)
+    requests = absence.requests_of_absent(absent, shared, limit=CATCH_UP)
     if requests is None:
         return render_to_string("approvals/_outdated.html")
     return "".join(
-        absence_pushes.render_card(viewer, request) for request in requests
+        absence.render_card(viewer, request) for request in requests
     ) + render_counts(viewer, shared)
 
 

@@ -15,8 +15,8 @@ from approvals.db import pool
 from approvals.exceptions import NotFound
 from approvals.live import doorbell
 from approvals.live.batching import BatchCache
-from approvals.pages import assignee_pushes
 from approvals.pages.consumers import NOT_FOUND, LiveConsumer
+from approvals.pages.pushes import assignee
 from approvals.states import Door
 from chats import queries
 from chats.agent import events
@@ -80,7 +80,7 @@ class ChatConsumer(LiveConsumer):
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Push a browser notification of a request in another chat; `chat_changed` covers this one."""
-        await self.push(assignee_pushes.render_notification, event["request"])
+        await self.push(assignee.render_notification, event["request"])
 
     async def _follow(self) -> None:
         """Stream the running turn, if there is one and it is not being streamed yet."""

@@ -18,13 +18,13 @@ from approvals.access.visibility import visibility_key
 from approvals.exceptions import Invalid, NotFound
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
-from approvals.pages import absence_pushes
-from approvals.pages.assignee_pushes import ASSIGNED, COMMENTED
 from approvals.pages.cards import card_for
 from approvals.pages.consumers import CATCH_UP, DeskConsumer, parse_since, render_counts
 from approvals.pages.context import waiting_for_others
 from approvals.pages.lists.inbox_rows import InboxRow, rows_for
-from approvals.pages.result_pushes import render_results
+from approvals.pages.pushes import absence
+from approvals.pages.pushes.assignee import ASSIGNED, COMMENTED
+from approvals.pages.pushes.result import render_results
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
 from approvals.queries.lists.snoozes import snoozers, snoozes_of
@@ -81,12 +81,12 @@ class InboxConsumer(DeskConsumer):
 def _absence_changed(
     viewer: Standing, shared: BatchCache, filters: Filters, absent: int
 ) -> str:
-    requests = absence_pushes.requests_of_absent(absent, shared, limit=CATCH_UP)
+    requests = absence.requests_of_absent(absent, shared, limit=CATCH_UP)
     if requests is None:
         return render_to_string("approvals/_outdated.html")
     seen = [request for request in requests if permissions.may_see(viewer, request)]
     gone = [request for request in requests if request not in seen]
-    cards = [absence_pushes.render_card(viewer, request) for request in requests]
+    cards = [absence.render_card(viewer, request) for request in requests]
     rows = [
         render_to_string("approvals/inbox/_push_gone.html", {"pk": request.pk})
         for request in gone

@@ -6,7 +6,7 @@ import pytest
 
 from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
-from approvals.pages import assignee_pushes
+from approvals.pages.pushes import assignee
 from approvals.states import Door, Verdict
 from tests.approvals.hooks.calls import CLAUDE_CODE, PERMISSION, decide, only
 from tests.support.desk.pressing import browser
@@ -26,7 +26,7 @@ def test_a_taking_is_shown_wherever_the_request_is():
     assert "Used by" not in page.get(request.get_absolute_url()).text
     agent.post(f"{CLAUDE_CODE}?wait=0", PERMISSION)
     words = f"Used by Claude Code, session {PERMISSION['session_id']}, API key a machine of alice"
-    push = assignee_pushes.render_change(
+    push = assignee.render_change(
         standing_of(approver), BatchCache(), "request.taken", str(request.pk), None, Door.DASHBOARD
     )
     for html in (page.get(request.get_absolute_url()).text, push):

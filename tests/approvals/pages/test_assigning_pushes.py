@@ -13,8 +13,8 @@ from approvals.access.standing import standing_of
 from approvals.db.pool import run
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
-from approvals.pages import assignee_pushes
 from approvals.pages.consumers import DeskConsumer
+from approvals.pages.pushes import assignee
 from approvals.states import Door, Kind, Verdict
 from tests.hitlsite.pages.test_query_counts import queries
 from tests.support.chats.scenes import paused
@@ -111,18 +111,18 @@ def test_page_catches_up_with_missed_assignments_and_notes():
     request, before = make_request(owner), timezone.now() - timedelta(seconds=1)
     act(actions.claim, request, by)
     act(actions.comment, request, by, text="I am at it.")
-    html = assignee_pushes.render_missed(standing_of(owner), before, limit=50)
+    html = assignee.render_missed(standing_of(owner), before, limit=50)
     assert list(holders(html)) == [f"assignee-{request.pk}"]
     assert [one.words.split(" ")[0] for one in parse(html).find("li", class_="internal-note")] == ["bob"]
-    assert assignee_pushes.render_missed(standing_of(mallory()), before, limit=50) == ""
-    assert assignee_pushes.render_missed(standing_of(by), timezone.now() + timedelta(seconds=1), limit=50) == ""
+    assert assignee.render_missed(standing_of(mallory()), before, limit=50) == ""
+    assert assignee.render_missed(standing_of(by), timezone.now() + timedelta(seconds=1), limit=50) == ""
 
 
 def test_page_that_missed_too_much_is_asked_to_reload():
     owner, by = alice(), bob()
     for _ in range(3):
         act(actions.claim, make_request(owner), by)
-    assert assignee_pushes.render_missed(standing_of(by), timezone.now() - timedelta(minutes=1), limit=2) is None
+    assert assignee.render_missed(standing_of(by), timezone.now() - timedelta(minutes=1), limit=2) is None
 
 
 def test_notifications_are_only_for_people_who_may_decide():
@@ -130,7 +130,7 @@ def test_notifications_are_only_for_people_who_may_decide():
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
         person.username: [
-            "data-title" in assignee_pushes.render_notification(standing_of(person), BatchCache(), str(one.pk))
+            "data-title" in assignee.render_notification(standing_of(person), BatchCache(), str(one.pk))
             for one in (request, question)
         ]
         for person in (owner, by, auditor, mallory())
@@ -138,8 +138,8 @@ def test_notifications_are_only_for_people_who_may_decide():
     assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
     decide(request, by, Verdict.APPROVE)
     assert [
-        assignee_pushes.render_notification(standing_of(by), BatchCache(), str(request.pk)),
-        assignee_pushes.render_notification(standing_of(by), BatchCache(), ""),
+        assignee.render_notification(standing_of(by), BatchCache(), str(request.pk)),
+        assignee.render_notification(standing_of(by), BatchCache(), ""),
     ] == ["", ""]
 
 
@@ -158,13 +158,11 @@ def test_push_and_catch_up_take_constant_queries(rows):
         return len(queries(lambda: work(viewer)))
 
     def push(event: str, comment: int | None = None):
-        return lambda viewer: assignee_pushes.render_change(
+        return lambda viewer: assignee.render_change(
             viewer, BatchCache(), event, str(request.pk), comment, DeskConsumer.door
         )
 
     assert cost(push("request.claimed")) == 1
     assert cost(push("request.commented", said.pk)) == 2
     assert cost(push("request.assigned")) == 1
-    assert (
-        cost(lambda viewer: assignee_pushes.render_missed(viewer, timezone.now() - timedelta(hours=1), limit=50)) == 2
-    )
+    assert cost(lambda viewer: assignee.render_missed(viewer, timezone.now() - timedelta(hours=1), limit=50)) == 2

@@ -15,7 +15,7 @@ from approvals.background import sweep
 from approvals.db.pool import run
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Resumption
-from approvals.pages import assignee_pushes
+from approvals.pages.pushes import assignee
 from approvals.states import Door, Verdict
 from tests.support.desk.requests import decide, make_request
 from tests.support.lines import line
@@ -96,10 +96,10 @@ def test_a_page_that_was_away_catches_up():
     owner, approver = alice(), bob()
     request, before = approved(owner, approver), timezone.now()
     take(request, owner)
-    missed = assignee_pushes.render_missed(standing_of(approver), before, limit=50)
+    missed = assignee.render_missed(standing_of(approver), before, limit=50)
     assert missed is not None
     assert shown(missed, request).startswith("Being resumed by alice (worker-1)")
-    change = assignee_pushes.render_change(
+    change = assignee.render_change(
         standing_of(approver), BatchCache(), "resume.taken", str(request.pk), None, Door.DASHBOARD
     )
     assert shown(change, request).startswith("Being resumed by alice (worker-1)")

@@ -19,7 +19,7 @@ from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.pages.consumers import DeskConsumer
 from approvals.pages.lists.inbox_consumer import InboxConsumer
-from approvals.pages.result_pushes import render_results
+from approvals.pages.pushes.result import render_results
 from approvals.queries.filters import filters_from
 from approvals.queries.results import ShownResult, results_of
 from approvals.record import audit

@@ -1,0 +1,1 @@
+"""What live pages are sent about assignees, absences and results."""
