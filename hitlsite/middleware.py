@@ -126,23 +126,23 @@ class LoginRequired(LoginRequiredMiddleware):
         refused: HttpResponseBase | None = super().process_view(
             request, view_func, view_args, view_kwargs
         )
-        # Only where the log-in was checked anyway: elsewhere the user would be read just for this.
-        if (
-            refused is None
-            and getattr(view_func, "login_required", True)
-            and request.session.session_key
-        ):
+        if refused is None:
+            # Only where the log-in was checked anyway: elsewhere the user would be read just for this.
+            checked = getattr(view_func, "login_required", True)
+            if not checked or not request.session.session_key:
+                return None
             sessions.note_use(request.session.session_key)
             return _led_elsewhere(request)
-        cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        if refused is not None and (why := sessions.why_ended(cookie)):
+        if why := sessions.why_ended(
+            request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        ):
             messages.warning(request, why)
         # The address of a form is not a page: after log-in, return to the page that sent it.
-        if refused is not None and request.headers.get("HX-Request"):
+        if request.headers.get("HX-Request"):
             return HttpResponse(
                 status=401, headers={"HX-Redirect": _login_from(request)}
             )
-        if refused is not None and request.method not in {"GET", "HEAD"}:
+        if request.method not in {"GET", "HEAD"}:
             return redirect(_login_from(request))
         return refused
 
