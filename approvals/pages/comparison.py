@@ -179,19 +179,25 @@ def compare_inputs(
     values = without_currencies(aligned(inputs, INPUT, units))
     contexts = aligned([_context_of(request) for request in requests], CONTEXT)
     keys = [place for place in map(_place_of, key_fields) if place in values]
+    # The values of a single request all stand below it.
+    alone = len(requests) == 1
     differing = keys + [
-        place for place in values if values[place].differs and place not in keys
+        place
+        for place in values
+        if (alone or values[place].differs) and place not in keys
     ]
     short = [place for place in differing if values[place].is_short]
     columns = short[: max(MAX_COLUMNS, len(keys))]
+    if alone:
+        columns = [place for place in short if place in keys]
     longer = [values[place] for place in differing if place not in columns]
     same = [values[place] for place in values if place not in differing]
-    own_context = [each for each in contexts.values() if each.differs]
-    same_context = [each for each in contexts.values() if not each.differs]
+    own_context = [each for each in contexts.values() if alone or each.differs]
+    same_context = [each for each in contexts.values() if each not in own_context]
     currencies = currencies_of(inputs, units)
     outliers = outliers_among(inputs, currencies)
     messages = [_message_of(request) for request in requests]
-    same_message = messages[0] if len(set(messages)) == 1 else None
+    same_message = messages[0] if len(set(messages)) == 1 and not alone else None
     lines = [
         ComparedRequest(
             request=shown_heading(request),

@@ -149,13 +149,14 @@ def test_nothing_that_differs_is_left_out():
 
 
 def test_more_values_than_a_page_shows_are_counted():
-    (line,) = of({f"v{n}": n for n in range(600)}).lines
-    found = of({f"v{n}": n for n in range(600)})
-    assert (line.more, found.same[-1].value, len(found.same)) == ([], "100 more, on its own page", 501)
+    found = of(*[{f"v{n}": n for n in range(600)}] * 2)
+    assert (found.same[-1].value, len(found.same)) == ("100 more, on its own page", 501)
 
 
-def test_one_request_shows_all_of_its_input():
-    assert same(of({"a": {"b": 1}, "a.b": 2, "list": [1, 2]})) == {"a.b": "1", '"a.b"': "2", "list": "1, 2"}
+def test_the_values_of_a_single_request_stand_below_it():
+    found = of({"a": {"b": 1}, "a.b": 2, "list": [1, 2]})
+    below = {row.name: row.value for row in found.lines[0].more}
+    assert (below, same(found), found.columns) == ({"a.b": "1", '"a.b"': "2", "list": "1, 2"}, {}, [])
 
 
 def reviewed(requests: list[ApprovalRequest]) -> Element:
