@@ -48,7 +48,7 @@ def _words_of_call(tool: str, arguments: JsonMapping, directory: str) -> str:
 
 def translated_title(title: str, tool_name: str) -> str:
     """Return the default title of clients and of MCP in the language of the reader; any other title as it is."""
-    if title != f"Run {tool_name}?":
+    if not tool_name or title != f"Run {tool_name}?":
         return title
     return _("Run %(tool)s?") % {"tool": tool_name}
 
