@@ -7,10 +7,11 @@ import itertools
 import pytest
 from playwright.sync_api import expect
 
+from tests.proofs.browser.conftest import caught, intercept
 from tests.proofs.browser.places import LIVE, violations
 from tests.proofs.browser.test_bulk import reviewed
 from tests.proofs.browser.test_deliberate_decisions import RESTED
-from tests.proofs.browser.test_inbox import opened, status
+from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
 
@@ -66,6 +67,22 @@ def test_a_held_key_decides_one_request(windows, people, server, pays):
     page.keyboard.press("a")
     opened(page, third)
     assert [status(server, one) for one in (first, second, third)] == ["approved", "approved", "pending"]
+
+
+def test_while_a_decision_is_on_its_way_the_other_key_only_says_so(windows, people, server, pays):
+    tool, (first, second, _third) = pays
+    page = windows.open(people("approver"), f"/?tool={tool}#{first}")
+    opened(page, first)
+    calls: list = []
+    intercept(page, "**/decide/", lambda route: calls.append(route))
+    page.evaluate(RESTED)
+    page.keyboard.press("a")
+    call = caught(page, calls)
+    page.keyboard.press("r")
+    announced(page, "Your last action is still being sent. Wait a moment.")
+    call.continue_()
+    opened(page, second)
+    assert (len(calls), status(server, first), status(server, second)) == (1, "approved", "pending")
 
 
 def test_a_bulk_page_without_a_connection_says_that_nothing_was_decided(windows, people, server, pays, axe):
