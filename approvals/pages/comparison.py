@@ -179,21 +179,13 @@ def compare_inputs(
     values = without_currencies(aligned(inputs, INPUT, units))
     contexts = aligned([_context_of(request) for request in requests], CONTEXT)
     keys = [place for place in map(_place_of, key_fields) if place in values]
-    # The values of a single request all stand below it.
     alone = len(requests) == 1
-    differing = keys + [
-        place
-        for place in values
-        if (alone or values[place].differs) and place not in keys
-    ]
+    differing = [*keys, *(name for name in _own(values, alone) if name not in keys)]
     short = [place for place in differing if values[place].is_short]
-    columns = short[: max(MAX_COLUMNS, len(keys))]
-    if alone:
-        columns = [place for place in short if place in keys]
+    columns = short[: len(keys) if alone else max(MAX_COLUMNS, len(keys))]
     longer = [values[place] for place in differing if place not in columns]
     same = [values[place] for place in values if place not in differing]
-    own_context = [each for each in contexts.values() if alone or each.differs]
-    same_context = [each for each in contexts.values() if each not in own_context]
+    own_context = _own(contexts, alone)
     currencies = currencies_of(inputs, units)
     outliers = outliers_among(inputs, currencies)
     messages = [_message_of(request) for request in requests]
@@ -206,7 +198,7 @@ def compare_inputs(
             files=shown_files(request.pk, files_of(request.attachments)),
             cells=[values[place].cells[number] for place in columns],
             more=cells_of(number, longer),
-            context=cells_of(number, own_context),
+            context=cells_of(number, [contexts[place] for place in own_context]),
             message=None if same_message else messages[number],
             edit=calls[number][0],
             unusual=_unusual(number, columns, values, outliers[number]),
@@ -222,9 +214,16 @@ def compare_inputs(
         columns=columns,
         same=cells_of(0, same),
         sums=_sums(inputs, currencies),
-        same_context=cells_of(0, same_context),
+        same_context=cells_of(
+            0, [contexts[place] for place in contexts if place not in own_context]
+        ),
         message=same_message,
     )
+
+
+def _own(places: Mapping[str, ComparedPlace], alone: bool) -> list[str]:
+    """Return the places where requests differ. If a request is alone, all of its values stand below it."""
+    return [place for place, values in places.items() if alone or values.differs]
 
 
 def unseen_parts(
