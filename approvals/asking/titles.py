@@ -46,6 +46,13 @@ def _words_of_call(tool: str, arguments: JsonMapping, directory: str) -> str:
     return _("Run %(tool)s?") % {"tool": tool}
 
 
+def translated_title(title: str, tool_name: str) -> str:
+    """Return the default title of clients and of MCP in the language of the reader; any other title as it is."""
+    if not tool_name or title != f"Run {tool_name}?":
+        return title
+    return _("Run %(tool)s?") % {"tool": tool_name}
+
+
 def is_made(title: str, tool_name: str) -> bool:
     """Return whether a title only repeats the tool's name, like the default titles of clients and of MCP."""
     return bool(tool_name) and title in (tool_name, f"Run {tool_name}?")

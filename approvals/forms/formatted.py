@@ -147,10 +147,11 @@ def in_words(row: TableRow) -> SafeString | None:
     if row.moment:
         time = '<time datetime="{}" data-exact="{}" title="{}">{}</time>'
         return format_html(time, row.moment, row.zone, row.value, row.shown)
-    return (
-        format_html('<data value="{0}" title="{0}">{1}</data>', row.value, row.shown)
-        if row.shown
-        else None
+    if not row.shown:
+        return None
+    beside = format_html(' data-view="{}"', row.beside) if row.beside else ""
+    return format_html(
+        '<data value="{0}" title="{0}"{1}>{2}</data>', row.value, beside, row.shown
     )
 
 

@@ -45,6 +45,8 @@ MAX_PATH = 1_000
 #: Members of a request's context with the directory of a call.
 DIRECTORY = "directory"
 _NO_DIFF = _("shown as text: too long, or not a well-formed patch")
+#: Maximum pairs of lines compared for each of several requests.
+COMPARED_WORK = 80_000
 #: The place of the line that names the file and the directory of a call.
 CALL = "input.call"
 
@@ -206,6 +208,21 @@ def _shown_values(request: ShownContent) -> ShownInput:
         rows=rest,
         context=left,
     )
+
+
+def shown_edit(
+    tool: str, arguments: Mapping[str, Any]
+) -> tuple[ShownInput, Edit] | None:
+    """Return the edit in a masked input, if all its lines can be shown among other requests."""
+    call = None if len(arguments) > MAX_VALUES else recognize(tool, arguments)
+    if not isinstance(call, Edit) or _too_long(call):
+        return None
+    diffs, left_out = diffs_of(call, COMPARED_WORK)
+    if not diffs or left_out or any(diff.hidden for diff in diffs):
+        return None
+    note = "; ".join(misread(call.file))
+    shown = ShownInput(kind="edit", file=visible(call.file), diffs=diffs, note=note)
+    return shown, call
 
 
 def _too_long(call: Command | Edit | Fetch) -> bool:

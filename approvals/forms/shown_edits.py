@@ -86,7 +86,7 @@ class Diff:
             yield HeldPart(RAW, characters=self.hidden_characters)
 
 
-def diffs_of(edit: Edit) -> tuple[list[Diff], int]:
+def diffs_of(edit: Edit, work: int = MAX_WORK) -> tuple[list[Diff], int]:
     """Return the diffs of an edit, and the number of its edits that are not included; empty for a malformed patch."""
     room = _Room()
     if edit.patch or edit.operations:
@@ -100,7 +100,7 @@ def diffs_of(edit: Edit) -> tuple[list[Diff], int]:
             for number, file in enumerate(files[:MAX_EDITS])
         ]
         return diffs, len(files) - len(diffs)
-    budget = PairBudget(MAX_WORK)
+    budget = PairBudget(work)
     diffs = [
         replace(
             room.diff(

@@ -15,7 +15,9 @@ from uuid import UUID
 from approvals.asking.secrets import masked_column, masked_input
 from approvals.forms.shown_calls import (
     ShownFile,
+    ShownInput,
     ShownMessage,
+    shown_edit,
     shown_files,
     shown_message,
     unseen_files,
@@ -33,6 +35,7 @@ from approvals.pages.places import (
     cells_of,
     name_of,
     row,
+    without_currencies,
 )
 from approvals.schema.keywords import currencies_in
 from approvals.shown.requests import ShownHeading, shown_heading
@@ -83,6 +86,8 @@ class ComparedRequest:
     more: Sequence[TableRow]
     context: Sequence[TableRow] = ()
     message: ShownMessage | None = None
+    #: The changed lines, if it edits a file; `more` has none of their texts.
+    edit: ShownInput | None = None
     unusual: frozenset[int] = frozenset()
     outliers: Sequence[Outlier] = ()
     votes: str = ""
@@ -141,6 +146,9 @@ class RequestComparison:
             *(line.shown for line in self.lines),
         ):
             yield from unseen_rows(cells, {*open_places(cells)})
+        for line in self.lines:
+            if line.edit is not None:
+                yield from line.edit.unseen(line.edit.open_places())
 
 
 def name_of_line(pk: UUID) -> str:
@@ -165,26 +173,23 @@ def compare_inputs(
     `key_fields`, JSON pointers, are the first columns, even if all values are the same. `votes` describes the progress of each
     request's votes, and `schemas` has the schemas of inputs, by id.
     """
-    inputs = [
-        by_place(masked_input(request, request.voted_input)) for request in requests
-    ]
+    calls = [_edit_and_values(request) for request in requests]
+    inputs = [values for _edit, values in calls]
     units = [currencies_in((schemas or {}).get(request.pk)) for request in requests]
-    values = aligned(inputs, INPUT, units)
+    values = without_currencies(aligned(inputs, INPUT, units))
     contexts = aligned([_context_of(request) for request in requests], CONTEXT)
     keys = [place for place in map(_place_of, key_fields) if place in values]
-    differing = keys + [
-        place for place in values if values[place].differs and place not in keys
-    ]
+    alone = len(requests) == 1
+    differing = [*keys, *(name for name in _own(values, alone) if name not in keys)]
     short = [place for place in differing if values[place].is_short]
-    columns = short[: max(MAX_COLUMNS, len(keys))]
+    columns = short[: len(keys) if alone else max(MAX_COLUMNS, len(keys))]
     longer = [values[place] for place in differing if place not in columns]
     same = [values[place] for place in values if place not in differing]
-    own_context = [each for each in contexts.values() if each.differs]
-    same_context = [each for each in contexts.values() if not each.differs]
+    own_context = _own(contexts, alone)
     currencies = currencies_of(inputs, units)
     outliers = outliers_among(inputs, currencies)
     messages = [_message_of(request) for request in requests]
-    same_message = messages[0] if len(set(messages)) == 1 else None
+    same_message = messages[0] if len(set(messages)) == 1 and not alone else None
     lines = [
         ComparedRequest(
             request=shown_heading(request),
@@ -193,8 +198,9 @@ def compare_inputs(
             files=shown_files(request.pk, files_of(request.attachments)),
             cells=[values[place].cells[number] for place in columns],
             more=cells_of(number, longer),
-            context=cells_of(number, own_context),
+            context=cells_of(number, [contexts[place] for place in own_context]),
             message=None if same_message else messages[number],
+            edit=calls[number][0],
             unusual=_unusual(number, columns, values, outliers[number]),
             outliers=outliers[number],
             votes=(votes or {}).get(request.pk, ""),
@@ -208,16 +214,26 @@ def compare_inputs(
         columns=columns,
         same=cells_of(0, same),
         sums=_sums(inputs, currencies),
-        same_context=cells_of(0, same_context),
+        same_context=cells_of(
+            0, [contexts[place] for place in contexts if place not in own_context]
+        ),
         message=same_message,
     )
+
+
+def _own(places: Mapping[str, ComparedPlace], alone: bool) -> list[str]:
+    """Return the places where requests differ. If a request is alone, all of its values stand below it."""
+    return [place for place, values in places.items() if alone or values.differs]
 
 
 def unseen_parts(
     request: ApprovalRequest, viewed: Collection[str]
 ) -> Iterator[HeldPart]:
     """Yield the parts of a request at none of the `viewed` places of the page that compares it with others."""
-    for place, leaf in by_place(masked_input(request, request.voted_input)).items():
+    edit, values = _edit_and_values(request)
+    if edit is not None:
+        yield from edit.unseen(viewed)
+    for place, leaf in values.items():
         yield from unseen_rows([row(place, leaf, INPUT)], viewed)
     for place, leaf in _context_of(request).items():
         yield from unseen_rows([row(place, leaf, CONTEXT)], viewed, RAW_CONTEXT)
@@ -227,6 +243,17 @@ def unseen_parts(
     yield from unseen_files(
         shown_files(request.pk, files_of(request.attachments)), viewed
     )
+
+
+def _edit_and_values(request: ApprovalRequest) -> tuple[ShownInput | None, Leaves]:
+    """Return the edit of a file that a request asks for, if it can be shown, and the other values of its input."""
+    value = masked_input(request, request.voted_input)
+    edit = shown_edit(request.tool_name, value)
+    if edit is None:
+        return None, by_place(value)
+    shown, call = edit
+    rest = {name: item for name, item in value.items() if name not in call.members}
+    return shown, by_place(rest)
 
 
 def _message_of(request: ApprovalRequest) -> ShownMessage | None:
@@ -244,8 +271,7 @@ def _unusual(
     return frozenset(
         at
         for at, place in enumerate(columns)
-        if place in far
-        or values[place].usual not in ("", values[place].written[number])
+        if place in far or values[place].is_unusual(number)
     )
 
 

@@ -40,10 +40,14 @@ class _LeftOut(str):
 
 @dataclass(frozen=True, slots=True)
 class ComparedPlace:
-    """The values of all requests at one place: their cells, and the values as text for comparison."""
+    """The values of all requests at one place: their cells, and the values as text for comparison.
+
+    `currencies` are those that stand with these amounts.
+    """
 
     cells: Sequence[TableRow | None]
     written: Sequence[str | None]
+    currencies: ComparedPlace | None = None
 
     @property
     def differs(self) -> bool:
@@ -61,6 +65,12 @@ class ComparedPlace:
         """The value shared by more than half of the requests; "", which is no JSON, if there is none."""
         value, count = Counter(self.written).most_common(1)[0]
         return value if count * 2 > len(self.written) else ""
+
+    def is_unusual(self, number: int) -> bool:
+        """Return whether the value of this request, or its currency, differs from that of most."""
+        if self.currencies is not None and self.currencies.is_unusual(number):
+            return True
+        return self.usual not in ("", self.written[number])
 
 
 def _is_long(cell: TableRow) -> bool:
@@ -86,6 +96,36 @@ def aligned(
         distinct = _distinct(place, values, cells, written)
         aligned[place] = ComparedPlace(distinct, written)
     return aligned
+
+
+def without_currencies(
+    values: Mapping[str, ComparedPlace],
+) -> dict[str, ComparedPlace]:
+    """Return the values without the currencies that stand with the amounts of all requests."""
+    left = dict(values)
+    for place, currencies in values.items():
+        at = f"{place.removesuffix('currency')}amount"
+        if place.rpartition(".")[2] != "currency" or at not in values:
+            continue
+        amounts = values[at].cells
+        pairs = list(zip(amounts, currencies.cells, strict=True))
+        if all(
+            currency is None or _shows(amount, currency) for amount, currency in pairs
+        ):
+            cells = [
+                replace(amount, beside=currency.place)
+                if amount and currency
+                else amount
+                for amount, currency in pairs
+            ]
+            left[at] = replace(values[at], cells=cells, currencies=currencies)
+            del left[place]
+    return left
+
+
+def _shows(amount: TableRow | None, currency: TableRow) -> bool:
+    """Return whether an amount is shown in this currency."""
+    return bool(amount and amount.shown and amount.currency == currency.value)
 
 
 def cells_of(number: int, places: Iterable[ComparedPlace]) -> list[TableRow]:

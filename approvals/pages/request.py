@@ -124,6 +124,13 @@ def _acted(request: SignedIn, ended: ApprovalRequest) -> HttpResponse:
             sent_address(request, "next") or ended.get_absolute_url()
         )
     card = card_for(request.standing, ended, door=sent_door(request.POST))
+    if (
+        card.outcome is not None
+        and card.outcome.decision.by_name == request.user.username
+    ):
+        # The decision was made without a read of its decider's display name.
+        named = replace(card.request, decided_display=request.user.first_name)
+        card = replace(card, request=named)
     if SENT in request.POST and card.outcome is not None:
         # A grant was given: show the waiting requests that it covers.
         waiting = waiting_with_grant_of(request.standing, ended)

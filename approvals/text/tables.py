@@ -55,7 +55,8 @@ class TableRow:
     rows; both are opened with the words `fold`. `place` identifies the row on the page, `hidden` counts values that only the raw
     view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is there. `columns`: the
     headings of a table, whose rows have `cells` and are in view as a whole. `secret`: the pointer to a partly hidden value.
-    `shown`: the value in words for people; a `moment` is in a `zone`, and an amount is shown in a `currency`.
+    `shown`: the value in words for people; a `moment` is in a `zone`, and an amount is shown in a `currency`, whose own place is
+    `beside` where that is in view with the amount.
 
     A page reports the places that were in view; a row's place covers the unfolded part of its value.
     """
@@ -78,6 +79,7 @@ class TableRow:
     moment: str = ""
     zone: str = ""
     currency: str = ""
+    beside: str = field(default="", compare=False)
 
     @property
     def size(self) -> int:

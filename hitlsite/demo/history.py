@@ -49,7 +49,7 @@ POLICY = {
             },
         },
         {
-            "name": "Reading passes",
+            "name": "Reading needs no approval",
             "match": {"tools": ["list*", "search*"]},
             "then": "allow",
         },

@@ -162,7 +162,9 @@ def _of_coder() -> Iterator[OpenRequest]:
     yield OpenRequest(
         62,
         "coder",
-        approval("Charge for each piece of a line", "Edit", edit, context=context),
+        approval(
+            "Multiply prices by the number of items", "Edit", edit, context=context
+        ),
     )
     command = {
         "command": "python manage.py migrate --database orders",

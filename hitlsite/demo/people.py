@@ -103,7 +103,7 @@ TOUR = (
         "admin", _("Read the rules and test them on past requests"), "/settings/policy/"
     ),
     WayIn("approver", _("See two weeks of figures"), "/insights/"),
-    WayIn("auditor", _("Prove who approved what"), "/audit/"),
+    WayIn("auditor", _("Prove who approved what"), "/audit/?event=request.decided"),
 )
 
 

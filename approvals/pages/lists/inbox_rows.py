@@ -17,7 +17,7 @@ from approvals.access import permissions
 from approvals.access.standing import Standing
 from approvals.access.usernames import shown_person
 from approvals.asking.secrets import masked_input
-from approvals.asking.titles import is_made
+from approvals.asking.titles import is_made, translated_title
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.context import waiting_ballots
@@ -218,7 +218,7 @@ class InboxRow:
             kind_label=str(kind.label),
             icon=KIND_ICONS[kind],
             address=self.address,
-            title=mask_text(request.title),
+            title=mask_text(translated_title(request.title, request.tool_name)),
             priority=priority,
             priority_label=str(priority.label),
             priority_icon=PRIORITY_ICONS.get(priority, ""),

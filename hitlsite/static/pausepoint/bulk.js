@@ -46,6 +46,16 @@
   }
   for (const name of /** @type {const} */ (["click", "auxclick"])) document.addEventListener(name, open);
 
+  // --- Without a connection, the browser's own page would take the place of this one, and of what was chosen on it.
+  const offline = /** @type {HTMLElement} */ (form.querySelector("[data-offline]"));
+  form.addEventListener("submit", (event) => {
+    if (navigator.onLine) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    offline.hidden = false;
+  }, { capture: true });
+  addEventListener("online", () => { offline.hidden = true; });
+
   // --- The key goes on to what was not in view. It never decides: at the end it only leads to the button.
   function isOff() {
     try { return (localStorage.getItem("pausepoint.keys") ?? form?.dataset.shortcuts) === "off"; } catch { return false; }

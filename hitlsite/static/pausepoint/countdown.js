@@ -18,7 +18,10 @@
   /** @param {HTMLElement} place @param {Date} end @param {number} seconds */
   function show(place, end, seconds) {
     // Hidden from screen readers, which would read it every second; the time beside it says the same.
-    const left = /** @type {HTMLElement} */ (place.querySelector(".left"));
+    const left = /** @type {HTMLElement | null} */ (place.querySelector(".left"));
+    // Until the page hears that the request has expired, it no longer says that it will.
+    if (!seconds && left) place.textContent = place.dataset.passed ?? "";
+    if (!seconds || !left) return;
     const shown = reducedMotion.matches && seconds > 10 ? Math.ceil(seconds / 10) * 10 : seconds;
     const clock = window.pausepoint.clockTime(end);
     const ticks = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, "0")}`;

@@ -238,7 +238,9 @@
       announce(gettext("The selected request was off screen. Look at it, then press again."));
       return false;
     }
-    return !(cardOf(row) ?? row).querySelector(".htmx-request");
+    const sends = (cardOf(row) ?? row).querySelector(".htmx-request") !== null;
+    if (sends) announce(gettext("Your last action is still being sent. Wait a moment."));
+    return !sends;
   }
 
   // A card without a row is replaced as a whole and marked as changed; of others, the row is.

@@ -232,6 +232,17 @@
     else showStatus("off", gettext("Reconnecting…"));
   });
 
+  // The browser may know of a lost network long before the connection ends. If it comes back, so does what the server said.
+  let saidByServer = () => {};
+  addEventListener("offline", () => {
+    const live = document.getElementById("live"), state = live?.dataset.state ?? "";
+    if (!live || !["on", "slow"].includes(state)) return;
+    const words = live.querySelector(".live-words").textContent, offline = gettext("Offline");
+    showStatus("off", offline);
+    saidByServer = () => { if (document.querySelector("#live .live-words")?.textContent === offline) showStatus(state, words); };
+  });
+  addEventListener("online", () => saidByServer());
+
   // The browser did not read what was pushed, so the server has given up. Do not take away what someone is filling in.
   function catchUp() {
     const filledIn = [...document.querySelectorAll("form")].some((form) => inUse(form));

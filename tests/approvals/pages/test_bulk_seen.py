@@ -79,6 +79,23 @@ def test_what_was_in_view_was_seen_also_where_it_is_shown_once_for_all():
     assert {decision.unseen for decision in Decision.objects.all()} == {0}
 
 
+def test_changed_lines_are_seen_with_their_line_and_folded_ones_when_opened():
+    owner, client = alice(), browser(bob())
+    texts = ["\n".join(f"line {number} of {name}" for number in range(60)) for name in "ab"]
+    requests = [
+        make_request(owner, tool_name="Edit", input={"file_path": "a.py", "old_string": "", "new_string": text})
+        for text in texts
+    ]
+    page = parse(send(client, requests).text)
+    assert len(page.find("div", class_="edit-lines")) == 4
+    assert "Parts of these requests are folded" in page.find("p", class_="note")[0].words
+    viewed = places(page)
+    closed = [" ".join(place for place in part.split() if not place.endswith("+")) for part in viewed]
+    assert send(client, requests, confirmed="yes", viewed=closed).status_code == 422
+    assert send(client, requests, confirmed="yes", viewed=viewed).status_code == 200
+    assert [unseen(one) for one in requests] == [None, None]
+
+
 def test_a_line_that_was_in_view_says_nothing_about_another():
     client = browser(bob())
     first, second = requests = asked(alice())
@@ -88,16 +105,16 @@ def test_a_line_that_was_in_view_says_nothing_about_another():
     warning = parse(refused.text).find("div", class_="refusal")[0]
     assert (refused.status_code, warning.words) == (
         422,
-        "You haven't seen 2 values in 1 request yet. Look at the rest, or press again to approve unseen.",
+        "You haven't seen 3 values in 1 request yet. Look at the rest, or press again to approve unseen.",
     )
     assert [stored(one).status for one in requests] == ["pending"] * 2
     assert send(client, requests, confirmed="yes", viewed=viewed, unread="accepted").status_code == 200
-    assert (unseen(first), unseen(second)) == (None, {"parts": 2, "values": 2, "characters": 0})
+    assert (unseen(first), unseen(second)) == (None, {"parts": 3, "values": 3, "characters": 0})
 
 
 def test_after_the_warning_the_page_knows_what_was_seen_and_chosen_before():
     client = browser(bob())
-    first, second = requests = asked(alice())
+    first, second = requests = asked(alice(), message="As agreed.")
     report = places(parse(send(client, requests).text), f"line-{first.pk}")
     sent = {"confirmed": "yes", "viewed": report, "offered": [pick(one) for one in requests]}
     page = parse(send(client, [first], **sent).text)

@@ -38,11 +38,43 @@ def sums(found: RequestComparison) -> dict[str, tuple[str, int]]:
 
 def test_differing_values_get_columns_and_same_values_are_shown_once():
     found = of(
-        {"amount": 120, "currency": "EUR", "to": {"name": "Ann"}},
-        {"amount": 80, "currency": "EUR", "to": {"name": "Ben"}},
+        {"amount": 120, "shop": "Berlin", "to": {"name": "Ann"}},
+        {"amount": 80, "shop": "Berlin", "to": {"name": "Ben"}},
     )
     assert cells(found) == {"amount": ["120", "80"], "to.name": ["Ann", "Ben"]}
-    assert (same(found), sums(found)) == ({"currency": "EUR"}, {"amount EUR": ("200", 2)})
+    assert (same(found), sums(found)) == ({"shop": "Berlin"}, {"amount": ("200", 2)})
+
+
+def test_a_currency_stands_with_its_amount_and_once_more_only_where_an_amount_does_not_show_it():
+    found = of({"amount": 120, "currency": "EUR"}, {"amount": 80, "currency": "JPY"}, {"amount": 90, "currency": "EUR"})
+    assert (found.columns, same(found)) == (["amount"], {})
+    assert shown(found) == ["80 JPY", "120 EUR", "90 EUR"]
+    assert found.lines[0].unusual == {0}
+    mixed = of({"amount": 120, "currency": "EUR"}, {"amount": "some", "currency": "EUR"})
+    assert (mixed.columns, same(mixed)) == (["amount"], {"currency": "EUR"})
+
+
+EDIT = {"file_path": "shop/prices.py", "old_string": "a = 1\nb = 2", "new_string": "a = 1\nb = 3"}
+
+
+def test_an_edit_is_shown_as_changed_lines():
+    requests = [
+        ApprovalRequest(kind="approval", title="r", tool_name="Edit", input=EDIT | {"replace_all": every})
+        for every in (True, False)
+    ]
+    found = compare_inputs("Edit", requests)
+    assert cells(found) == {"replace_all": ["true", "false"]}
+    assert [line.edit.file for line in found.lines] == ["shop/prices.py"] * 2
+    lines = [pair for hunk in found.lines[0].edit.diffs[0].shown for pair in hunk.pairs if pair.changed]
+    assert [(pair.before, pair.after) for pair in lines] == [("b = 2", "b = 3")]
+
+
+def test_an_edit_with_more_lines_than_a_page_shows_stays_text():
+    whole = {"file_path": "a.py", "content": "line\n" * 2_000}
+    requests = [ApprovalRequest(kind="approval", title="r", tool_name="Write", input=whole)]
+    (line,) = compare_inputs("Write", requests).lines
+    assert line.edit is None
+    assert {"file_path", "content"} == {row.name for row in [*compare_inputs("Write", requests).same, *line.more]}
 
 
 def test_values_with_lookalike_paths_do_not_hide_each_other():
@@ -117,13 +149,14 @@ def test_nothing_that_differs_is_left_out():
 
 
 def test_more_values_than_a_page_shows_are_counted():
-    (line,) = of({f"v{n}": n for n in range(600)}).lines
-    found = of({f"v{n}": n for n in range(600)})
-    assert (line.more, found.same[-1].value, len(found.same)) == ([], "100 more, on its own page", 501)
+    found = of(*[{f"v{n}": n for n in range(600)}] * 2)
+    assert (found.same[-1].value, len(found.same)) == ("100 more, on its own page", 501)
 
 
-def test_one_request_shows_all_of_its_input():
-    assert same(of({"a": {"b": 1}, "a.b": 2, "list": [1, 2]})) == {"a.b": "1", '"a.b"': "2", "list": "1, 2"}
+def test_the_values_of_a_single_request_stand_below_it():
+    found = of({"a": {"b": 1}, "a.b": 2, "list": [1, 2]})
+    below = {row.name: row.value for row in found.lines[0].more}
+    assert (below, same(found), found.columns) == ({"a.b": "1", '"a.b"': "2", "list": "1, 2"}, {}, [])
 
 
 def reviewed(requests: list[ApprovalRequest]) -> Element:
@@ -142,7 +175,7 @@ def test_the_page_shows_the_amounts_of_29_refunds_and_their_sum_above_the_button
     table = tool.find("table", class_="bulk-table")[0]
     assert [head.words for head in table.find("thead")[0].find("th")] == ["Request", "amount", "orderId"]
     assert {cell.words for cell in table.find("td")} >= {f"{100 + number} EUR" for number in range(29)}
-    assert tool.find("table", class_="values")[0].words == "Same in all requests currency EUR"
+    assert tool.find("table", class_="values") == []
     order = [one for one in page.all() if one is tool or (one.tag == "button" and one.words == "Approve 29 requests")]
     assert [one.tag for one in order] == ["section", "button"]
 

@@ -54,6 +54,15 @@ def test_requester_cancels_their_request(refund):
     assert decision(refund) == ("cancel", "alice", "dashboard", "")
 
 
+def test_the_outcome_of_an_own_decision_has_the_display_name_at_once(refund):
+    person = bob()
+    person.first_name = "Bob Miller"
+    person.save()
+    answer = browser(person).post(at(refund), seen(refund) | {"verdict": "approve"}, headers=HTMX)
+    (outcome,) = parse(answer.text).find("div", class_="outcome")
+    assert outcome.find("b")[1].words == "Bob Miller (@bob)"
+
+
 def test_htmx_gets_the_card_with_the_outcome(refund):
     answer = browser(bob()).post(at(refund), seen(refund) | {"verdict": "approve", "from": "chat"}, headers=HTMX)
     assert answer.status_code == 200

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import override
 
 from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
@@ -118,7 +119,7 @@ def test_the_schema_of_an_answer_says_nothing_about_an_input():
 
 
 def test_a_title_that_only_names_the_tool_is_quiet_and_a_row_without_values_has_one_line():
-    owner = alice()
+    owner, approver = alice(), bob()
     for title, tool, given in (
         ("Run refund?", "refund", {"amount": 1}),
         ("refund", "refund", {}),
@@ -126,7 +127,7 @@ def test_a_title_that_only_names_the_tool_is_quiet_and_a_row_without_values_has_
         ("Run ?", "", {}),
     ):
         make_request(owner, title=title, tool_name=tool, input=given)
-    html = render_to_string("approvals/inbox/_rows.html", {"rows": [row.shown for row in listed_rows(bob())]})
+    html = render_to_string("approvals/inbox/_rows.html", {"rows": [row.shown for row in listed_rows(approver)]})
     found = {
         row.find("a")[0].words: (
             "is-made" in row.attributes["class"],
@@ -140,3 +141,7 @@ def test_a_title_that_only_names_the_tool_is_quiet_and_a_row_without_values_has_
         "Run mail?": (False, False),
         "Run ?": (False, False),
     }
+    with override("de"):
+        titles = {row.shown.about.title for row in listed_rows(approver)}
+    # The words of Pausepoint are translated, those of an agent are not.
+    assert titles == {"refund ausführen?", "refund", "Run mail?", "Run ?"}

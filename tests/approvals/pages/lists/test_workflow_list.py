@@ -59,7 +59,7 @@ def test_both_lists_are_shown_most_urgent_and_latest_first():
     assert titles(browser(mallory()), "/workflows/") == {"suspended": [], "completed": []}
 
 
-def test_a_row_shows_state_steps_duration_and_run():
+def test_a_row_shows_state_steps_and_run():
     owner, by = alice(), bob()
     workflow = make_workflow(owner, key="release-2.14.0", title="Release")
     decide(make_request(owner, workflow=workflow, title="One"), by, Verdict.APPROVE)
@@ -73,10 +73,19 @@ def test_a_row_shows_state_steps_duration_and_run():
         ("step is-rejected", "Two · Declined"),
         ("step is-pending", "Three · Waiting"),
     ]
-    (progress,), (time,) = row.find("span", class_="workflow-progress"), row.find("span", class_="workflow-time")
-    assert (progress.words, time.words) == ("2 of 3 steps", "2 h 5 min")
+    assert row.find("span", class_="workflow-progress")[0].words == "2 of 3 steps"
+    # While it is suspended, its duration is its age, which the row shows beside it.
+    assert (row.find("span", class_="workflow-time"), row.find("time")[0].words) == ([], "2h ago")
     assert row.find("span", class_="row-kind")[0].words == "Suspended"
     assert [run.words for run in row.find("span", class_="run")] == ["run release-2.14.0"]
+
+
+def test_a_row_of_an_ended_workflow_shows_its_duration():
+    workflow = ended(alice(), "x", by := bob())
+    begin = timezone.now() - timedelta(hours=3)
+    Workflow.objects.filter(pk=workflow.pk).update(started_at=begin, ended_at=begin + timedelta(hours=2, minutes=5))
+    (row,) = parse(browser(by).get("/workflows/").text).find("li", class_="workflow-row")
+    assert row.find("span", class_="workflow-time")[0].words == "2 h 5 min"
 
 
 def test_only_the_latest_steps_of_a_long_workflow_are_shown(monkeypatch):

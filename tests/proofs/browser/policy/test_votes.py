@@ -37,6 +37,8 @@ policy.write_policy(
 )
 """
 CALL = {"title": "Pay the invoice?", "tool_name": "payInvoice", "input": {"amount": 900}}
+BEGINS_AT_ONCE = """() =>
+  document.querySelector("#detail-body .request-body").getBoundingClientRect().top + scrollY <= 240"""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +70,9 @@ def test_bob_approves_the_row_says_who_is_missing_and_carol_approves(windows, se
     assert remote.send("GET", f"/requests/{request['id']}").body["status"] == "pending"
     carol.locator(f"{row} .row-title").click()
     carol.locator("#detail-body .votes .seat", has_text="✓ approved by bob").wait_for()
+    # Also on a phone, facts and seats leave the first screen to the input.
+    carol.set_viewport_size({"width": 390, "height": 844})
+    carol.wait_for_function(BEGINS_AT_ONCE)
     assert violations(carol, axe) == {}
     carol.locator("#detail-body").get_by_role("button", name="Approve", exact=True).click()
     carol.locator(f"{row}.is-approved").wait_for()
