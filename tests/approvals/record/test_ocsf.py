@@ -15,10 +15,11 @@ from approvals.models import AuditEntry
 from approvals.models.actors import RecordedActor
 from approvals.record import audit, ocsf
 from approvals.record.events import EVENTS
+from approvals.record.ocsf_classes import ENTITIES, ENTITY, EVENT_CLASSES, OTHER
 from approvals.states import Priority, Verdict
+from tests.approvals.record.ocsf_checks import contradictions, schema_problems
 from tests.approvals.record.test_audit_export import download, make_entry
 from tests.support.machines import machine
-from tests.support.ocsf import contradictions, schema_problems
 from tests.support.people import make_person
 
 AT = datetime(2026, 11, 21, 12, 0, 0, 5999, tzinfo=UTC)
@@ -40,11 +41,11 @@ def event_of(*args, **kwargs):
 
 
 def test_every_event_of_the_log_has_a_class_and_every_entity_a_type():
-    assert sorted(ocsf.EVENT_CLASSES) == sorted(EVENTS)
-    areas = {event.partition(".")[0] for event, (kind, _name) in ocsf.EVENT_CLASSES.items() if kind is ocsf.ENTITY}
-    assert areas == set(ocsf.ENTITIES)
-    for kind, activity in ocsf.EVENT_CLASSES.values():
-        assert activity == ocsf.OTHER or activity in kind.activities
+    assert sorted(EVENT_CLASSES) == sorted(EVENTS)
+    areas = {event.partition(".")[0] for event, (kind, _name) in EVENT_CLASSES.items() if kind is ENTITY}
+    assert areas == set(ENTITIES)
+    for kind, activity in EVENT_CLASSES.values():
+        assert activity == OTHER or activity in kind.activities
 
 
 def test_it_is_the_newest_version_that_the_packaged_schema_has():

@@ -15,7 +15,7 @@ import yaml
 
 from tests.support.machine import Remote
 from tests.support.processes.server import Server
-from tests.support.receiver import Receiver, answer
+from tests.support.receiver import Handler, Receiver, answer
 from tests.support.root import ROOT
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
@@ -98,7 +98,29 @@ def test_every_entry_reaches_splunk_and_elastic_once_also_after_a_refusal(tmp_pa
         assert (len(half), [each["event"] for each in sent]) == (28, [json.loads(line) for line in lines])
 
 
-def test_the_filebeat_rules_find_their_fields_in_events_and_the_table_lists_them(tmp_path):
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_response_that_ends_within_a_line_delivers_nothing_of_its_batch(tmp_path, chunked):
+    sent = b'{"metadata": {"sequence": 7}}\n{"metadata": {"sequ'
+    head = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: 1000"
+    body = b"%x\r\n%s" % (len(sent), sent) if chunked else sent
+
+    def cut(handler: Handler) -> None:
+        handler.write(b"HTTP/1.1 200 OK\r\n%s\r\n\r\n%s" % (head, body))
+
+    with Receiver(lambda got: cut, serves=True) as desk:
+        ended = run("FILE=", PAUSEPOINT_URL=desk.url(""), PAUSEPOINT_KEY="k", folder=str(tmp_path))
+    assert (ended.returncode, list(tmp_path.iterdir())) == (1, [])
+
+
+def test_no_key_follows_a_redirect(tmp_path):
+    with Receiver(serves=True) as elsewhere:
+        moved = answer(307, f"Location: {elsewhere.url()}")
+        with Receiver(lambda got: moved, serves=True) as desk:
+            ended = run("FILE=", PAUSEPOINT_URL=desk.url(""), PAUSEPOINT_KEY="k", folder=str(tmp_path))
+        assert (ended.returncode, len(desk.got), elsewhere.got) == (1, 1, [])
+
+
+def test_filebeat_finds_its_fields_in_events_as_the_table_says(tmp_path):
     with Server(tmp_path) as server:
         server.run(FILL)
         body = Remote(server, "auditor", ("audit",)).send("GET", "/audit?format=ocsf").body
@@ -113,5 +135,5 @@ def test_the_filebeat_rules_find_their_fields_in_events_and_the_table_lists_them
     assert [path for path in copied.values() if not any(at(event, path) for event in events)] == []
     table = GUIDE[GUIDE.index("## Fields") :]
     for to, path in copied.items():
-        (row,) = [line for line in table.splitlines() if f"`{to}`" in line]
+        (row,) = [line for line in table.splitlines() if f"`{to}`" in line.partition(" | ")[0]]
         assert f"`{path.removeprefix('ocsf.')}`" in row

@@ -104,10 +104,13 @@ def _wrong_captions(value: Mapping[str, Any], definition: Mapping[str, Any]) -> 
 
 def _empty_texts(event: Mapping[str, Any]) -> Iterator[str]:
     for name, value in event.items():
-        if value in ("", [], {}) and name != "unmapped":
+        if name == "unmapped":
+            continue
+        if value in ("", [], {}):
             yield name
-        elif isinstance(value, Mapping) and name != "unmapped":
-            yield from _empty_texts(value)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, Mapping):
+                yield from _empty_texts(part)
 
 
 def _is_address(text: str) -> bool:
