@@ -202,7 +202,7 @@ def _decision(event: str, data: JsonMapping) -> JsonDict:
         names = ("action_id", "action", "disposition_id", "disposition")
         members |= dict(zip(names, outcome, strict=True))
     if version := data.get("policy_version"):
-        rule = {"type": "Rule", "name": data.get("rule"), "version": str(version)}
+        rule = {"type": "Policy", "name": data.get("rule"), "version": str(version)}
         members["policy"] = rule
     if absent := data.get("for"):
         observable = {"name": "unmapped.data.for", "value": absent}

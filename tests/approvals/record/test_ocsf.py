@@ -193,7 +193,7 @@ def test_a_decision_names_its_person_its_key_its_request_its_rule_and_on_whose_b
         "comment": "No.",
         "action": "Denied",
         "disposition": "Rejected",
-        "policy": {"type": "Rule", "name": "large refunds", "version": "4"},
+        "policy": {"type": "Policy", "name": "large refunds", "version": "4"},
         "authorizations": [{"decision": "reject"}],
         "observables": [{"name": "unmapped.data.for", "type_id": 4, "type": "User Name", "value": "erin"}],
         "is_alert": False,
