@@ -65,6 +65,7 @@ urlpatterns = [
     path(
         "audit/export.jsonl", audit.audit_export, {"kind": "jsonl"}, name="audit-jsonl"
     ),
+    path("audit/export.ocsf", audit.audit_export, {"kind": "ocsf"}, name="audit-ocsf"),
     path("audit/evidence/", evidence.evidence, name="evidence"),
     path("audit/reports/", audit.save_report, name="save-report"),
     path("audit/reports/delete/", audit.delete_report, name="delete-report"),

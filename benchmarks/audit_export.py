@@ -1,8 +1,9 @@
 """Measure the resident memory of the server while it exports the audit log, which should not grow with its length.
 
-    .venv/bin/python -m benchmarks.audit_export [ENTRIES]
+    .venv/bin/python -m benchmarks.audit_export [ENTRIES [FORMAT]]
 
-A real server on SQLite with so many entries (1,000,000 unless said otherwise) is asked for all of them over REST, as JSON lines.
+A real server on SQLite with so many entries (1,000,000 unless said otherwise) is asked for all of them over REST, as JSON lines
+or in another format (`ocsf`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def memory(server: Server) -> float:
 
 def main() -> None:
     entries = int(sys.argv[1]) if len(sys.argv) > 1 else ENTRIES
+    kind = sys.argv[2] if len(sys.argv) > 2 else "jsonl"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "key"
         with Server(Path(folder), prepare=NO_LOG) as server:
@@ -62,7 +64,7 @@ def main() -> None:
             print(f"{0:>12,}{0:>12,.0f}{0:>12.1f}{memory(server):>18.1f}")
             connection.request(
                 "GET",
-                "/api/v1/audit",
+                f"/api/v1/audit?format={kind}",
                 headers={"Authorization": f"Bearer {file.read_text()}"},
             )
             answer = connection.getresponse()

@@ -18,8 +18,8 @@ from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.text.secrets import mask_text
 
-#: Members of the record that events contain too.
-_SENT = ("verdict", "comment", "for", "hint", "priority")
+#: Members of the record that events contain too; those of advice also contain the priority that it raised.
+_SENT = ("verdict", "comment", "for", "hint")
 
 
 def publish_event(
@@ -92,7 +92,8 @@ def _send(
         "by": actor.get_username() if actor else None,
         "via": via,
     }
-    data |= {name: mask_text(record[name]) for name in _SENT if name in record}
+    sent = (*_SENT, "priority") if event == "request.advised" else _SENT
+    data |= {name: mask_text(record[name]) for name in sent if name in record}
     data |= {
         name: record[name] for name in ("break_glass", "more_votes") if name in record
     }
@@ -162,7 +163,7 @@ def rule_record(request: ApprovalRequest) -> JsonDict:
 
 def request_record(request: ApprovalRequest) -> JsonDict:
     """Return the record's members about a new request."""
-    names = ("kind", "title", "input", "input_digest")
+    names = ("kind", "title", "priority", "input", "input_digest")
     files = (
         {"attachments": [file.approved for file in files_of(request.attachments)]}
         if request.attachments
@@ -179,7 +180,9 @@ def request_record(request: ApprovalRequest) -> JsonDict:
 def decision_record(decision: Decision) -> JsonDict:
     """Return the record's members about a decision."""
     names = ("verdict", "comment", "edited_input", "approved_digest", "answer")
-    record = {name: getattr(decision, name) for name in names}
+    record = {name: getattr(decision, name) for name in names} | {
+        "priority": decision.request.priority
+    }
     if decision.for_name is not None:
         record["for"] = decision.for_name
     if decision.break_glass:

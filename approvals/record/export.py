@@ -16,14 +16,15 @@ from django.utils import timezone
 
 from approvals.db import pool
 from approvals.models import AuditEntry
-from approvals.record import audit, sequence
+from approvals.record import audit, ocsf, sequence
 
 #: Rows per query, few because an entry may be a megabyte; and the minimum characters of a piece.
 PAGE = 50
 PIECE = 250_000
 #: The byte order mark tells spreadsheets that a download is UTF-8; API clients do not need it.
 BYTE_ORDER_MARK = "\ufeff"
-TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+LINES = "application/x-ndjson"
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": LINES, "ocsf": LINES}
 
 
 def export(entries: QuerySet[AuditEntry], kind: str) -> StreamingHttpResponse:
@@ -36,14 +37,17 @@ def export(entries: QuerySet[AuditEntry], kind: str) -> StreamingHttpResponse:
 
 def download(body: AsyncIterator[str], kind: str) -> StreamingHttpResponse:
     """Return a text as a download, piece by piece; `kind` is a key of TYPES."""
-    name = f"audit-{timezone.now():%Y-%m-%d}.{kind}"
+    ending = "ocsf.jsonl" if kind == "ocsf" else kind
+    name = f"audit-{timezone.now():%Y-%m-%d}.{ending}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingHttpResponse(body, content_type=TYPES[kind], headers=headers)
 
 
 def lines(entries: QuerySet[AuditEntry], kind: str) -> AsyncIterator[str]:
     """Return the entries as text, piece by piece; `kind` is a key of TYPES."""
-    return csv_pieces(entries) if kind == "csv" else pieces(entries, _jsonl)
+    if kind == "csv":
+        return csv_pieces(entries)
+    return pieces(entries, _ocsf if kind == "ocsf" else _jsonl)
 
 
 def _rows(page: Sequence[AuditEntry]) -> Iterable[Sequence[str]]:
@@ -96,6 +100,10 @@ def _piece(
 
 def _jsonl(page: Sequence[AuditEntry]) -> str:
     return "".join(map(audit.jsonl_line, page))
+
+
+def _ocsf(page: Sequence[AuditEntry]) -> str:
+    return "".join(map(ocsf.ocsf_line, page))
 
 
 def _csv(rows: Iterable[Sequence[str]]) -> str:

@@ -29,8 +29,8 @@ LINES = {"schema": {"type": "string"}}
 class Entries(Document):
     """Filters of entries. `after` is the id of the last entry that the client has."""
 
-    format: Literal["jsonl", "csv"] = "jsonl"
-    """One JSON document a line, or CSV."""
+    format: Literal["jsonl", "ocsf", "csv"] = "jsonl"
+    """One JSON document a line, one event of OCSF a line, or CSV."""
     event: Short | None = None
     """Only entries with this event, such as `request.decided`."""
     scope: Name | None = None
@@ -65,7 +65,10 @@ class Entries(Document):
 def list_entries(
     caller: Caller, request: HttpRequest, wanted: Annotated[Entries, Query(...)]
 ) -> HttpResponse:
-    """Needs the scope `audit`, and a user who may view audit entries. Returns one JSON object per line, or CSV."""
+    """Needs the scope `audit`, and a user who may view audit entries. Returns one JSON object or OCSF event per line, or CSV.
+
+    To continue, pass the `id` (in OCSF: `metadata.sequence`) of the last line as `after`.
+    """
     if not permissions.reads_record(caller.standing):
         raise NotAllowed(_("You do not have permission to view the audit log."))
     lookups = {

@@ -50,7 +50,7 @@ def test_the_list_is_searched_and_filtered_by_verdict(auditor, query, found):
     assert len(subjects(auditor, query)) == found
 
 
-@pytest.mark.parametrize("path", ["", "export.csv", "export.jsonl"])
+@pytest.mark.parametrize("path", ["", "export.csv", "export.jsonl", "export.ocsf"])
 def test_the_list_and_its_exports_are_forbidden_to_auditors_whom_scopes_limit(auditor, path):
     assert auditor.get(f"{LIST}{path}").status_code == 200
     make_scope(User.objects.get(username="dave"), by=User.objects.create_superuser("root"))

@@ -171,7 +171,7 @@ def test_each_step_of_a_request_is_recorded_with_actor_data_and_via():
     assert (created.data["input"], created.data["input_digest"]) == (REFUND, edited.input_digest)
     said = [entry.data for entry in AuditEntry.objects.exclude(event="request.created").order_by("id")]
     digest = input_digest({"amount": 1})
-    nothing = {"comment": "", "edited_input": None, "approved_digest": "", "answer": None}
+    nothing = {"comment": "", "edited_input": None, "approved_digest": "", "answer": None, "priority": "normal"}
     assert said == [
         nothing | {"verdict": "edit", "comment": "Less.", "edited_input": {"amount": 1}, "approved_digest": digest},
         nothing | {"verdict": "expire", "answer": "no"},

@@ -45,7 +45,7 @@ async def download(path: str) -> tuple[object, str]:
     return response, b"".join(chunks).decode()
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+@pytest.mark.parametrize("kind", ["jsonl", "ocsf", "csv"])
 def test_programs_of_auditors_whom_scopes_limit_read_no_audit_log(kind):
     auditor, free = make_auditor(), make_person("erin", "view_auditentry", "ignore_scopes")
     make_scope(auditor, by=User.objects.create_superuser("root"))

@@ -89,6 +89,7 @@ NOT_RUN = {
     "docs/how-to/command-line.md: pausepoint ask": "runs a script of yours; tests/contract/python_client/test_command.py does it",
     "docs/how-to/send-files.md: pip install": ENVIRONMENT,
     "docs/how-to/get-notified.md: curl": "needs a team; tests/approvals/api/openapi/test_page.py sends the same",
+    "docs/how-to/into-your-siem.md: export SPLUNK_URL": "needs Splunk; test_into_your_siem.py runs it against a double",
     "docs/how-to/manage-api-keys.md: curl": "needs a key that leaked; tests/hitlsite/site/test_leaked_keys.py sends the same",
     "docs/how-to/mcp.md: claude mcp add": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude mcp list": CLAUDE_CODE,

@@ -87,9 +87,10 @@ def test_an_auditor_finds_a_decision_follows_it_both_ways_exports_it_and_cannot_
     go(page, "Audit entries")
     assert told(page) == ["Rejected", "Approval requested"]
 
-    files = {kind: downloaded(page, kind).read_text() for kind in ("CSV", "JSONL")}
+    files = {kind: downloaded(page, kind).read_text() for kind in ("CSV", "JSONL", "OCSF")}
     events = ["request.created", "request.decided"]
     assert [json.loads(entry)["event"] for entry in files["JSONL"].splitlines()] == events
+    assert [json.loads(line)["metadata"]["event_code"] for line in files["OCSF"].splitlines()] == events
     # With a byte order mark.
     rows = list(csv.DictReader(files["CSV"].lstrip("\ufeff").splitlines()))
     assert [(row["Event"], row["Person"]) for row in rows][1:] == [("Rejected", "approver")]

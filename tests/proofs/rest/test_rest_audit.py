@@ -75,14 +75,15 @@ def test_an_invalid_filter_is_refused_and_not_ignored(query):
     assert Machine(alice()).get(f"/audit?{query}").refusal == (422, "invalid")
 
 
-def test_a_hundred_megabytes_cost_the_server_little_memory(tmp_path):
+@pytest.mark.parametrize("kind", ["jsonl", "ocsf"])
+def test_a_hundred_megabytes_cost_the_server_little_memory(tmp_path, kind):
     with Server(tmp_path) as server:
         server.run(FILL)
         auditor = Remote(server, "auditor", ("audit",))
         auditor.send("GET", "/audit?event=nothing")
         before = highest = memory(server)
         with socket.create_connection(("127.0.0.1", server.port)) as client:
-            head = "GET /api/v1/audit HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+            head = f"GET /api/v1/audit?format={kind} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
             client.sendall(f"{head}Authorization: Bearer {auditor.key}\r\n\r\n".encode())
             lines = 0
             while piece := client.recv(1 << 16):

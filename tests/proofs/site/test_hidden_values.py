@@ -130,7 +130,7 @@ def exports_of(planted: Planted) -> str:
 
 
 def audit_log() -> str:
-    return all_of(export.lines(AuditEntry.objects.all(), "jsonl"))
+    return "".join(all_of(export.lines(AuditEntry.objects.all(), kind)) for kind in ("jsonl", "ocsf"))
 
 
 READ = {"pages": pages_of, "documents and events": documents_of, "exports": exports_of}

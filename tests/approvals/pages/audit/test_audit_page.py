@@ -28,7 +28,7 @@ from tests.support.people import alice, bob, carol, make_person
 
 pytestmark = pytest.mark.django_db
 
-PATHS = ["/audit/", "/audit/export.csv", "/audit/export.jsonl"]
+PATHS = ["/audit/", "/audit/export.csv", "/audit/export.jsonl", "/audit/export.ocsf"]
 
 
 def dave() -> User:
@@ -343,7 +343,7 @@ async def test_an_export_has_what_the_filters_show():
 
     client = AsyncClient()
     await client.aforce_login(await sync_to_async(make)())
-    for kind, heading in (("csv", 1), ("jsonl", 0)):
+    for kind, heading in (("csv", 1), ("jsonl", 0), ("ocsf", 0)):
         response = await client.get(f"/audit/export.{kind}?tool=deploy")
         text = b"".join([piece async for piece in response.streaming_content]).decode()
         assert (len(text.splitlines()), "issueRefund" in text) == (heading + 1, False)

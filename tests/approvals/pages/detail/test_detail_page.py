@@ -170,4 +170,4 @@ def test_a_decision_on_what_was_seen_says_nothing_of_unseen_parts():
     request = make_request(alice())
     browser(bob()).post(at(request), seen(request) | {"verdict": "approve"})
     data = AuditEntry.objects.get(event="request.decided", request_id=request.pk).data
-    assert sorted(data) == ["answer", "approved_digest", "comment", "edited_input", "verdict"]
+    assert sorted(data) == ["answer", "approved_digest", "comment", "edited_input", "priority", "verdict"]

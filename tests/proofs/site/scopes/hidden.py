@@ -128,7 +128,7 @@ def admin_addresses(hidden: Hidden) -> Iterator[str]:
         for pk in model._default_manager.values_list("pk", flat=True)[:20]:
             yield f"{base}{pk}/change/"
             yield f"{base}{pk}/history/"
-    yield "/admin/approvals/auditentry/export.csv"
+    yield from (f"/admin/approvals/auditentry/export.{kind}" for kind in ("csv", "jsonl", "ocsf"))
 
 
 #: Query strings with which lists are read, behind any address.
