@@ -104,12 +104,13 @@ class Accounts(DefaultAccountAdapter):
         )
 
     def login(self, request: HttpRequest, user: User) -> None:
-        first = user.last_login is None
+        last_login = user.last_login
         super().login(request, user)
         address = self.get_client_ip(request)
-        if actions.note_address(user, address, first=first):
-            name = user.get_username()
-            logger.warning("Log-in as %r from a new address, %s", name, address)
+        if actions.note_address(user, address, last_login=last_login):
+            if last_login is not None:
+                name = user.get_username()
+                logger.warning("Log-in as %r from a new address, %s", name, address)
             tell_of_own_change(user, AccountMailReason.NEW_ADDRESS, address)
 
     def post_login(

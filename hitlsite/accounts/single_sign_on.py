@@ -121,14 +121,24 @@ class _Provider(OpenIDConnectProvider):
 
 
 class _Callback(OAuth2CallbackView):
-    """allauth's end of a log-in, which also hands over what we noted at its beginning."""
+    """allauth's end of a log-in, which also hands over what we noted at its beginning, and compares the issuer."""
 
     def _get_state(
         self, request: HttpRequest, provider: _Provider
     ) -> tuple[dict[str, Any] | None, HttpResponse | None]:
         state, response = super()._get_state(request, provider)
         self.adapter.state = state or {}
+        if state is not None and not self._is_of_the_issuer():
+            error = OAuth2Error("the answer is of another issuer, or names none")
+            response = _failed(request, provider.app, None, error)
         return state, response
+
+    def _is_of_the_issuer(self) -> bool:
+        """Return whether the answer names the issuer, as RFC 9207 has it; only one that announces it must do so."""
+        config = self.adapter.openid_config
+        named = self.request.GET.getlist("iss")
+        required = config.get("authorization_response_iss_parameter_supported")
+        return not (named or required) or named == [config["issuer"]]
 
 
 class SocialAccounts(DefaultSocialAccountAdapter):
@@ -168,10 +178,8 @@ class SocialAccounts(DefaultSocialAccountAdapter):
         try:
             admit(request, sociallogin)
         except NotAdmitted as refusal:
-            address = client_address(request)
             app = sociallogin.provider.app
-            details = {"provider": app.provider_id, "reason": refusal.code}
-            actions.record_failed_login("", address=address, **details)
+            _record(request, app, refusal.code)
             logger.warning("Refused a log-in at the provider: %s", refusal.code)
             status = HTTPStatus.FORBIDDEN
             message = str(refusal) % {"name": app.name, **refusal.details}
@@ -201,8 +209,7 @@ def _failed(
     # The response of the provider may be a whole page.
     logger.warning("A log-in at the provider failed: %.300r", exception or error)
     if exception is not None:
-        details = {"provider": app.provider_id, "reason": "invalid"}
-        actions.record_failed_login("", address=client_address(request), **details)
+        _record(request, app, "invalid")
         message = _(
             "Pausepoint could not verify this log-in with %(name)s. Go to the log-in page, and try again. "
             "If it happens again, ask an administrator to look into the log."
@@ -225,12 +232,19 @@ def _unavailable(
     request: HttpRequest, app: SocialApp, error: Exception
 ) -> HttpResponse:
     logger.error("The provider %s failed: %.300s", app.provider_id, error)
+    _record(request, app, "unavailable")
     message = _(
         "%(name)s did not answer, or not as Pausepoint expects. Try again in a few minutes. If it happens "
         "again, ask an administrator to look at Administration > System."
     ) % {"name": app.name}
     status = HTTPStatus.SERVICE_UNAVAILABLE
     return problem(request, status, message, "provider_unavailable")
+
+
+def _record(request: HttpRequest, app: SocialApp, reason: str) -> None:
+    """Record a log-in at a provider that let no one in."""
+    details = {"provider": app.provider_id, "reason": reason}
+    actions.record_failed_login("", address=client_address(request), **details)
 
 
 def begin(request: HttpRequest, app: SocialApp) -> HttpResponse:

@@ -10,7 +10,7 @@ import string
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import httpx
 import jwt
@@ -203,12 +203,29 @@ def test_the_code_of_another_log_in_lets_no_one_in(client, provider):
     assert outcome(thief, refused) == (403, UNVERIFIED, False)
 
 
-def test_an_answer_of_another_issuer_lets_no_one_in(client, provider):
-    with Provider() as other:
-        state = parse_qs(urlsplit(begin(client)).query)["state"][0]
-        other.codes["a-code"] = {"code_challenge": "", "redirect_uri": "", "nonce": ""}
-        refused = client.get(CALLBACK, {"code": "a-code", "state": state, "iss": other.issuer})
-        assert (outcome(client, refused), other.called) == ((403, UNVERIFIED, False), [])
+def answer(client: Client, *issuers: str, **changed: str) -> str:
+    """Begin a log-in, and return our address with the provider's answer, which names these issuers."""
+    back = dict(parse_qsl(urlsplit(httpx.get(begin(client)).headers["Location"]).query)) | changed
+    return f"{CALLBACK}?{urlencode([*back.items(), *(('iss', issuer) for issuer in issuers)])}"
+
+
+@pytest.mark.parametrize("announced", [False, True])
+def test_an_answer_names_its_issuer_if_that_is_announced_and_never_another_one(client, provider, announced):
+    described = provider.describe() | {"authorization_response_iss_parameter_supported": announced}
+    provider.answers["/.well-known/openid-configuration"] = 200, json.dumps(described).encode()
+    own, other = provider.issuer, "https://another.example"
+    wrong = [[other], [f"{own}/"], [own, other], [own, own], [""]]
+    right = [[own]]
+    (wrong if announced else right).append([])
+    for issuers in wrong:
+        to = answer(client, *issuers)
+        # Nor does its state work again.
+        assert [outcome(client, client.get(to)) for _ in range(2)] == [(403, UNVERIFIED, False), (403, STALE, False)]
+        cancelled = client.get(answer(client, *issuers, error="access_denied"))
+        assert outcome(client, cancelled) == (403, UNVERIFIED, False)
+    assert "/token" not in provider.called
+    for issuers in right:
+        assert client.get(answer(client, *issuers)).status_code == 302
 
 
 def test_a_cancelled_log_in_says_so(client, provider):
