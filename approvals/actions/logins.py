@@ -20,6 +20,7 @@ from approvals.access.administrators import break_glass_account
 from approvals.access.factors import people_with
 from approvals.access.rate_limits import network_of
 from approvals.access.sessions import STORED_EVERY, SessionStore, notice_key
+from approvals.actions.locking import lock_sessions_of
 from approvals.db.many import any_of
 from approvals.db.transactions import after_commit, async_commit
 from approvals.live import doorbell
@@ -146,7 +147,8 @@ def _end_named(named: QuerySet[ProviderSession]) -> int:
     keys: dict[int, list[str]] = {}
     for each in named.select_related("session"):
         keys.setdefault(each.session.person_id, []).append(each.session.session_key)
-    return sum(_end(person, each) for person, each in keys.items())
+    # In one order, so that no two transactions wait for each other.
+    return sum(_end(person, each) for person, each in sorted(keys.items()))
 
 
 def store_activity(used: Mapping[str, datetime]) -> None:
@@ -206,6 +208,7 @@ def _end(
     keys = list(session_keys)
     notices = [_notice(person, key, why) for key in keys]
     with transaction.atomic():
+        lock_sessions_of(person)
         PersonSession.objects.filter(session_key__in=keys).delete()
         ended, _each = Session.objects.filter(session_key__in=keys).delete()
         Session.objects.bulk_create(notices, ignore_conflicts=True)
