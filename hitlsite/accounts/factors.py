@@ -29,6 +29,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
+from django.urls import reverse_lazy
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 from django.views.generic import View
@@ -223,10 +224,7 @@ class AddPasskey(Fresh, passkeys.AddWebAuthnView):
 class RemovePasskey(PostOnly, passkeys.RemoveWebAuthnView):
     """Remove a passkey (POST)."""
 
-    success_url = "/"
-
-    def get_success_url(self) -> str:
-        return resolve_url("mfa_index")
+    success_url = reverse_lazy("mfa_index")
 
 
 class RecoveryCodes(Fresh, recovery_codes.ViewRecoveryCodesView):

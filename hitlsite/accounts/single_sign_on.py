@@ -178,12 +178,15 @@ class SocialAccounts(DefaultSocialAccountAdapter):
         try:
             admit(request, sociallogin)
         except NotAdmitted as refusal:
-            app = sociallogin.provider.app
-            _record(request, app, refusal.code)
             logger.warning("Refused a log-in at the provider: %s", refusal.code)
-            status = HTTPStatus.FORBIDDEN
-            message = str(refusal) % {"name": app.name, **refusal.details}
-            page = problem(request, status, message, refusal.code)
+            page = _refusal(
+                request,
+                sociallogin.provider.app,
+                str(refusal),
+                refusal.code,
+                reason=refusal.code,
+                **refusal.details,
+            )
             raise ImmediateHttpResponse(page) from None
 
 
@@ -203,13 +206,13 @@ def _failed(
     exception: Exception | None,
 ) -> HttpResponse:
     """Return the page of a log-in that did not come to its end."""
-    name = {"name": app.name}
     if isinstance(exception, requests.RequestException):
         return _unavailable(request, app, exception)
     # The response of the provider may be a whole page.
     logger.warning("A log-in at the provider failed: %.300r", exception or error)
+    reason = ""
     if exception is not None:
-        _record(request, app, "invalid")
+        reason = "invalid"
         message = _(
             "Pausepoint could not verify this log-in with %(name)s. Go to the log-in page, and try again. "
             "If it happens again, ask an administrator to look into the log."
@@ -223,28 +226,37 @@ def _failed(
             "This log-in with %(name)s is no longer valid. It may have been used already, or taken more than "
             "10 minutes. Go to the log-in page, and try again."
         )
-    return problem(
-        request, HTTPStatus.FORBIDDEN, message % name, "single_sign_on_failed"
-    )
+    return _refusal(request, app, message, "single_sign_on_failed", reason=reason)
 
 
 def _unavailable(
     request: HttpRequest, app: SocialApp, error: Exception
 ) -> HttpResponse:
     logger.error("The provider %s failed: %.300s", app.provider_id, error)
-    _record(request, app, "unavailable")
     message = _(
         "%(name)s did not answer, or not as Pausepoint expects. Try again in a few minutes. If it happens "
         "again, ask an administrator to look at Administration > System."
-    ) % {"name": app.name}
+    )
+    code = "provider_unavailable"
     status = HTTPStatus.SERVICE_UNAVAILABLE
-    return problem(request, status, message, "provider_unavailable")
+    return _refusal(request, app, message, code, reason="unavailable", status=status)
 
 
-def _record(request: HttpRequest, app: SocialApp, reason: str) -> None:
-    """Record a log-in at a provider that let no one in."""
-    details = {"provider": app.provider_id, "reason": reason}
-    actions.record_failed_login("", address=client_address(request), **details)
+def _refusal(
+    request: HttpRequest,
+    app: SocialApp,
+    message: str,
+    code: str,
+    *,
+    reason: str,
+    status: HTTPStatus = HTTPStatus.FORBIDDEN,
+    **details: str,
+) -> HttpResponse:
+    """Return the page of a log-in that let no one in, which is on record if there is a reason."""
+    if reason:
+        about = {"provider": app.provider_id, "reason": reason}
+        actions.record_failed_login("", address=client_address(request), **about)
+    return problem(request, status, message % {"name": app.name, **details}, code)
 
 
 def begin(request: HttpRequest, app: SocialApp) -> HttpResponse:
