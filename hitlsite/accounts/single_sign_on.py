@@ -72,14 +72,10 @@ class _Client(OpenIDConnectOAuth2Adapter):
     @of_the_provider
     def get_access_token_data(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         data: dict[str, Any] = super().get_access_token_data(*args, **kwargs)
-        if not all(
-            isinstance(data[name], str) for name in ("access_token", "id_token")
-        ):
+        tokens = {name: data[name] for name in ("access_token", "id_token")}
+        if not all(isinstance(token, str) for token in tokens.values()):
             raise TypeError("no tokens")
-        return data
-
-    def parse_token(self, data: Mapping[str, Any]) -> SocialToken:
-        return SocialToken(token=data["access_token"])
+        return tokens
 
     @of_the_provider
     def complete_login(
@@ -152,10 +148,7 @@ class SocialAccounts(DefaultSocialAccountAdapter):
     ) -> _Provider:
         for app in known_providers():
             if app.provider_id == provider:
-                app.settings |= {
-                    "oauth_pkce_enabled": True,
-                    "scope": settings.OIDC_SCOPES,
-                }
+                app.settings["scope"] = settings.OIDC_SCOPES
                 if app.key:
                     app.secret = _secret_of(app)
                 return _Provider(request, app=app)
