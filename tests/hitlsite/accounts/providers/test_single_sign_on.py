@@ -18,15 +18,13 @@ from oidc_provider_mock import run_server_in_thread
 from approvals.access.fresh_sign_in import is_fresh, signed_in_at
 from approvals.administration.people.actions import create_roles
 from approvals.administration.people.queries import roles_of
-from approvals.administration.sign_in.actions import remove_provider
 from approvals.models import AuditEntry, Invitation
 from hitlsite.accounts.factor_forms import FactorAdapter
 from hitlsite.checks import check_set_up
-from hitlsite.health import metrics
 from tests.approvals.administration.people.test_people import administrator
 from tests.support import people
 from tests.support.markup import parse
-from tests.support.openid_provider import Provider, add, begin, came_back, log_in, use
+from tests.support.openid_provider import Provider, begin, came_back, log_in, use
 
 pytestmark = pytest.mark.django_db
 
@@ -346,32 +344,6 @@ def test_the_system_page_says_whether_the_provider_can_be_used(client, provider,
     assert line.endswith(f"Check it under Sign-in, and at the provider: {url}: answered 404")
     settings.OIDC_ISSUER = ""
     assert line_of_system_page(client) == "Single sign-on Not used: people log in with passwords"
-
-
-def test_metrics_count_log_ins_by_their_way_outcome_and_provider(client, provider, monkeypatch):
-    monkeypatch.setattr(metrics, "SETTLE", timedelta(0))
-    counted = metrics.Metrics()
-    log_in(client)
-    link(make_dora(), provider)
-    log_in(client)
-    client.logout()
-    client.post("/login/", {"username": "dora", "password": "guess"})
-    with Provider() as removed, Provider() as away:
-        for other, slug in ((removed, "removed"), (away, "away")):
-            add(other.issuer, slug=slug)
-            log_in(client, at=f"/login/with/{slug}/")
-        remove_provider(removed.issuer, by=administrator("root"))
-    assert client.get("/login/with/away/").status_code == 503
-    for _ in range(2):
-        lines = [line for line in counted.text().decode().splitlines() if line.startswith("pausepoint_logins_total")]
-        assert sorted(lines) == [
-            'pausepoint_logins_total{by="password",outcome="failed",provider=""} 1.0',
-            'pausepoint_logins_total{by="single_sign_on",outcome="failed",provider="away"} 1.0',
-            'pausepoint_logins_total{by="single_sign_on",outcome="failed",provider="environment"} 1.0',
-            'pausepoint_logins_total{by="single_sign_on",outcome="failed",provider="other"} 1.0',
-            'pausepoint_logins_total{by="single_sign_on",outcome="succeeded",provider="environment"} 1.0',
-            'pausepoint_logins_total{by="single_sign_on",outcome="unavailable",provider="away"} 1.0',
-        ]
 
 
 @pytest.mark.parametrize(
