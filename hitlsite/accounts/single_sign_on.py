@@ -172,13 +172,13 @@ class SocialAccounts(DefaultSocialAccountAdapter):
             admit(request, sociallogin)
         except NotAdmitted as refusal:
             logger.warning("Refused a log-in at the provider: %s", refusal.code)
+            app = sociallogin.provider.app
             page = _refusal(
                 request,
-                sociallogin.provider.app,
-                str(refusal),
+                app,
+                str(refusal) % {"name": app.name, **refusal.details},
                 refusal.code,
                 reason=refusal.code,
-                **refusal.details,
             )
             raise ImmediateHttpResponse(page) from None
 
@@ -219,6 +219,7 @@ def _failed(
             "This log-in with %(name)s is no longer valid. It may have been used already, or taken more than "
             "10 minutes. Go to the log-in page, and try again."
         )
+    message %= {"name": app.name}
     return _refusal(request, app, message, "single_sign_on_failed", reason=reason)
 
 
@@ -229,7 +230,7 @@ def _unavailable(
     message = _(
         "%(name)s did not answer, or not as Pausepoint expects. Try again in a few minutes. If it happens "
         "again, ask an administrator to look at Administration > System."
-    )
+    ) % {"name": app.name}
     code = "provider_unavailable"
     status = HTTPStatus.SERVICE_UNAVAILABLE
     return _refusal(request, app, message, code, reason="unavailable", status=status)
@@ -243,13 +244,12 @@ def _refusal(
     *,
     reason: str,
     status: HTTPStatus = HTTPStatus.FORBIDDEN,
-    **details: str,
 ) -> HttpResponse:
     """Return the page of a log-in that let no one in, which is on record if there is a reason."""
     if reason:
         about = {"provider": app.provider_id, "reason": reason}
         actions.record_failed_login("", address=client_address(request), **about)
-    return problem(request, status, message % {"name": app.name, **details}, code)
+    return problem(request, status, message, code)
 
 
 def begin(request: HttpRequest, app: SocialApp) -> HttpResponse:

@@ -56,8 +56,10 @@ def name_of(client: Client) -> str:
 
 @pytest.mark.parametrize("own", ["corp", "partner"])
 def test_an_answer_of_one_opens_nothing_at_the_other_whatever_is_mixed(client, corp, partner, own):
-    """Both log-ins are under way in one browser; the answer of the other one, or parts of it, comes to the address of this one."""
-    this, other = (corp, partner) if own == "corp" else (partner, corp)
+    """Both log-ins are under way in one browser; parts of the answer of the other one come to the address of this one."""
+    providers = {"corp": corp, "partner": partner}
+    this = providers.pop(own)
+    (other,) = providers.values()
     for parts in (
         {"code", "state", "iss"},
         {"code", "iss"},
