@@ -11,6 +11,8 @@ from django.conf import settings
 
 #: For the encryption of client secrets, which are in `settings["secret"]`.
 SALT = "approvals.providers"
+#: What metrics call the provider of the settings; no other one has this key.
+ENVIRONMENT = "environment"
 
 
 def known_providers() -> list[SocialApp]:

@@ -29,7 +29,11 @@ from approvals.actions.decisions.outcome import (
 from approvals.actions.decisions.writes import Outcome, write
 from approvals.actions.ending import end_request
 from approvals.actions.expiring import expire_if_overdue
-from approvals.actions.locking import lock_request, lock_visible_request
+from approvals.actions.locking import (
+    keep_sessions_of,
+    lock_request,
+    lock_visible_request,
+)
 from approvals.actions.policy.outcomes import EndedBefore, Refused
 from approvals.asking.answered_files import brings_files, take_files
 from approvals.asking.answers import ABSENT, Answer
@@ -93,6 +97,7 @@ def decide(
             raise early.refusal
     files = list(answer.files.values()) if waits else []
     with attachments.stored(files) if files else nullcontext(), in_transaction():
+        keep_sessions_of(by.pk)
         locked = lock_visible_request(request_id, by)
         facts = read_facts(locked, sent)
         ruling = outcome_of(facts)

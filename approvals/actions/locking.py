@@ -216,6 +216,24 @@ def lock_rights() -> None:
     lock_name(_STANDING)
 
 
+def keep_sessions_of(person: int) -> None:
+    """Let no other transaction end this person's sessions before this one ends; call it before their standing is read.
+
+    Whatever takes a right, a factor or the account from a person ends their sessions in its transaction. So it commits after this
+    one, or this one sees it.
+    """
+    lock_name(_sessions_of(person), shared=True)
+
+
+def lock_sessions_of(person: int) -> None:
+    """Wait for the transactions that keep this person's sessions; later ones wait for this transaction."""
+    lock_name(_sessions_of(person))
+
+
+def _sessions_of(person: int) -> str:
+    return f"sessions of {person}"
+
+
 def lock_workflow(*, scope: str, key: str) -> Workflow | None:
     """Lock a workflow; None if there is none (yet).
 

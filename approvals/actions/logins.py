@@ -20,6 +20,7 @@ from approvals.access.administrators import break_glass_account
 from approvals.access.factors import people_with
 from approvals.access.rate_limits import network_of
 from approvals.access.sessions import STORED_EVERY, SessionStore, notice_key
+from approvals.actions.locking import lock_sessions_of
 from approvals.db.many import any_of
 from approvals.db.transactions import after_commit, async_commit
 from approvals.live import doorbell
@@ -146,7 +147,8 @@ def _end_named(named: QuerySet[ProviderSession]) -> int:
     keys: dict[int, list[str]] = {}
     for each in named.select_related("session"):
         keys.setdefault(each.session.person_id, []).append(each.session.session_key)
-    return sum(_end(person, each) for person, each in keys.items())
+    # In one order, so that no two transactions wait for each other.
+    return sum(_end(person, each) for person, each in sorted(keys.items()))
 
 
 def store_activity(used: Mapping[str, datetime]) -> None:
@@ -206,6 +208,7 @@ def _end(
     keys = list(session_keys)
     notices = [_notice(person, key, why) for key in keys]
     with transaction.atomic():
+        lock_sessions_of(person)
         PersonSession.objects.filter(session_key__in=keys).delete()
         ended, _each = Session.objects.filter(session_key__in=keys).delete()
         Session.objects.bulk_create(notices, ignore_conflicts=True)
@@ -223,8 +226,8 @@ def _notice(person: int, session_key: str, why: EndReason) -> Session:
     )
 
 
-def note_address(person: User, address: str, *, first: bool) -> bool:
-    """Remember the network of a log-in; return whether it is new, which is on record. `first`: the person never logged in before.
+def note_address(person: User, address: str, *, last_login: datetime | None) -> bool:
+    """Remember the network of a log-in; return whether the person must be told of it. `last_login`: that of the log-in before.
 
     Networks without a log-in for the days of the settings are forgotten, those of other people too.
     """
@@ -235,16 +238,23 @@ def note_address(person: User, address: str, *, first: bool) -> bool:
     with transaction.atomic():
         oldest = now - timedelta(days=settings.SIGN_IN_DAYS)
         KnownNetwork.objects.filter(last_seen_at__lt=oldest).delete()
+        # The network of that log-in would be known, if networks had been remembered then: there is nothing to compare with.
+        nothing_known = (
+            last_login is not None
+            and last_login >= oldest
+            and not KnownNetwork.objects.filter(person=person).exists()
+        )
         _row, new = KnownNetwork.objects.update_or_create(
             person=person, network=network, defaults={"last_seen_at": now}
         )
-        if first or not new:
-            return False
-        audit.record(
-            "login.new_address",
-            SUBJECT,
-            data={"address": address},
-            actor=person,
-            via=Door.DASHBOARD,
-        )
-    return True
+        is_new = new and not nothing_known
+        # The first log-in of an account is on record anyway.
+        if is_new and last_login is not None:
+            audit.record(
+                "login.new_address",
+                SUBJECT,
+                data={"address": address},
+                actor=person,
+                via=Door.DASHBOARD,
+            )
+    return is_new

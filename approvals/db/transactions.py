@@ -85,8 +85,10 @@ def in_transaction() -> Iterator[None]:
             yield
 
 
-def lock_name(name: str) -> None:
+def lock_name(name: str, *, shared: bool = False) -> None:
     """Hold the lock on `name` until this transaction ends, waiting for any other holder. Call it first in a transaction.
+
+    Those that are `shared` wait only for one that is not; no later one overtakes a lock that others wait for.
 
     It enforces rules that no unique constraint can express and that have no row to lock yet. SQLite has only one writing
     transaction at a time anyway. PostgreSQL locks a hash of the name: a collision only makes unrelated transactions wait for each
@@ -94,10 +96,9 @@ def lock_name(name: str) -> None:
     """
     assert connection.in_atomic_block
     if connection.vendor == "postgresql":
+        lock = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
         with in_line(name), connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name]
-            )
+            cursor.execute(f"SELECT {lock}(hashtextextended(%s, 0))", [name])
 
 
 def async_commit() -> None:

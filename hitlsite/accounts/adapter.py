@@ -7,6 +7,7 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
+from allauth.account import app_settings
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -15,7 +16,6 @@ from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
-from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
@@ -104,12 +104,13 @@ class Accounts(DefaultAccountAdapter):
         )
 
     def login(self, request: HttpRequest, user: User) -> None:
-        first = user.last_login is None
+        last_login = user.last_login
         super().login(request, user)
         address = self.get_client_ip(request)
-        if actions.note_address(user, address, first=first):
-            name = user.get_username()
-            logger.warning("Log-in as %r from a new address, %s", name, address)
+        if actions.note_address(user, address, last_login=last_login):
+            if last_login is not None:
+                name = user.get_username()
+                logger.warning("Log-in as %r from a new address, %s", name, address)
             tell_of_own_change(user, AccountMailReason.NEW_ADDRESS, address)
 
     def post_login(
@@ -152,18 +153,19 @@ class Accounts(DefaultAccountAdapter):
 
     def _reset_failures_of(self, user: User) -> None:
         """Reset the count of failed log-ins, so that earlier attempts with the forgotten password do not block the user."""
-        key = self._get_login_attempts_cache_key(
-            self.request, username=user.get_username()
-        )
-        # Attempts from this address on other accounts still count: otherwise a reset would allow unlimited attempts on them.
-        app = "allauth.account"
         action = "login_failed"
-        for rate in ratelimit.get_rates(app=app, action=action):
-            if rate.per == "key":
-                counter = ratelimit.get_cache_key(
-                    self.request, app=app, action=action, rate=rate, key=key
-                )
-                cache.set(counter, [], rate.duration)
+        limits = app_settings.RATE_LIMITS.get(action, "").split(",")
+        # Attempts from this address on other accounts still count: otherwise a reset would allow unlimited attempts on them.
+        per_account = ",".join(limit for limit in limits if limit.endswith("/key"))
+        ratelimit.clear(
+            self.request,
+            app="allauth.account",
+            action=action,
+            config={action: per_account},
+            key=self._get_login_attempts_cache_key(
+                self.request, username=user.get_username()
+            ),
+        )
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         return resolve_url(settings.LOGIN_REDIRECT_URL)

@@ -22,13 +22,13 @@ from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as passkeys
 from allauth.mfa.webauthn.internal import auth as webauthn
-from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
+from django.urls import reverse_lazy
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 from django.views.generic import View
@@ -134,7 +134,15 @@ class LogInWithPasskey(passkeys.LoginWebAuthnView):
         return response
 
 
-class Fresh:
+class Own:
+    """Pages of one's own settings."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]  # of the other base
+        return context | {"here": "own-sign-in"}
+
+
+class Fresh(Own):
     """Pages that change factors: they need a fresh log-in. A form without one is refused, and not kept."""
 
     def dispatch(
@@ -146,10 +154,6 @@ class Fresh:
             return redirect(f"{again}?{urlencode({'next': page})}")
         respond = partial(super().dispatch, request, *args, **kwargs)  # type: ignore[misc]  # of the other base
         return _changing(request, respond) if request.method == "POST" else respond()
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
-        return context | {"here": "own-sign-in"}
 
 
 def _may_change_factors(request: SignedIn) -> bool:
@@ -173,14 +177,10 @@ class PostOnly(Fresh):
         return redirect("mfa_index")
 
 
-class SignIn(base.IndexView):
+class SignIn(Own, base.IndexView):
     """A person's factors."""
 
     template_name = "account/sign_in.html"
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | {"here": "own-sign-in"}
 
 
 class AddApp(Fresh, totp.ActivateTOTPView):
@@ -223,10 +223,7 @@ class AddPasskey(Fresh, passkeys.AddWebAuthnView):
 class RemovePasskey(PostOnly, passkeys.RemoveWebAuthnView):
     """Remove a passkey (POST)."""
 
-    success_url = "/"
-
-    def get_success_url(self) -> str:
-        return resolve_url("mfa_index")
+    success_url = reverse_lazy("mfa_index")
 
 
 class RecoveryCodes(Fresh, recovery_codes.ViewRecoveryCodesView):
@@ -241,20 +238,6 @@ class RecoveryCodes(Fresh, recovery_codes.ViewRecoveryCodesView):
 
 class NewRecoveryCodes(PostOnly, recovery_codes.GenerateRecoveryCodesView):
     """Replace the recovery codes (POST)."""
-
-
-PAGES: Mapping[str, Any] = {
-    "enter": EnterFactor.as_view(),
-    "prove": ProveFactor.as_view(),
-    "passkey": login_not_required(LogInWithPasskey.as_view()),
-    "index": SignIn.as_view(),
-    "add_app": AddApp.as_view(),
-    "remove_app": RemoveApp.as_view(),
-    "add_passkey": AddPasskey.as_view(),
-    "remove_passkey": RemovePasskey.as_view(),
-    "recovery_codes": RecoveryCodes.as_view(),
-    "new_recovery_codes": NewRecoveryCodes.as_view(),
-}
 
 
 def _as_json(options: Mapping[str, Any]) -> str:

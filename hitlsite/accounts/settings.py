@@ -9,6 +9,7 @@ ACCOUNT_FORMS = {
     "user_token": "hitlsite.accounts.forms.UserTokenForm",
 }
 SOCIALACCOUNT_ADAPTER = "hitlsite.accounts.single_sign_on.SocialAccounts"
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"OAUTH_PKCE_ENABLED": True}}
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_VERIFICATION = "none"

@@ -72,14 +72,10 @@ class _Client(OpenIDConnectOAuth2Adapter):
     @of_the_provider
     def get_access_token_data(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         data: dict[str, Any] = super().get_access_token_data(*args, **kwargs)
-        if not all(
-            isinstance(data[name], str) for name in ("access_token", "id_token")
-        ):
+        tokens = {name: data[name] for name in ("access_token", "id_token")}
+        if not all(isinstance(token, str) for token in tokens.values()):
             raise TypeError("no tokens")
-        return data
-
-    def parse_token(self, data: Mapping[str, Any]) -> SocialToken:
-        return SocialToken(token=data["access_token"])
+        return tokens
 
     @of_the_provider
     def complete_login(
@@ -121,14 +117,24 @@ class _Provider(OpenIDConnectProvider):
 
 
 class _Callback(OAuth2CallbackView):
-    """allauth's end of a log-in, which also hands over what we noted at its beginning."""
+    """allauth's end of a log-in, which also hands over what we noted at its beginning, and compares the issuer."""
 
     def _get_state(
         self, request: HttpRequest, provider: _Provider
     ) -> tuple[dict[str, Any] | None, HttpResponse | None]:
         state, response = super()._get_state(request, provider)
         self.adapter.state = state or {}
+        if state is not None and not self._is_of_the_issuer():
+            error = OAuth2Error("the answer is of another issuer, or names none")
+            response = _failed(request, provider.app, None, error)
         return state, response
+
+    def _is_of_the_issuer(self) -> bool:
+        """Return whether the answer names the issuer, as RFC 9207 has it; only one that announces it must do so."""
+        config = self.adapter.openid_config
+        named = self.request.GET.getlist("iss")
+        required = config.get("authorization_response_iss_parameter_supported")
+        return not (named or required) or named == [config["issuer"]]
 
 
 class SocialAccounts(DefaultSocialAccountAdapter):
@@ -142,10 +148,7 @@ class SocialAccounts(DefaultSocialAccountAdapter):
     ) -> _Provider:
         for app in known_providers():
             if app.provider_id == provider:
-                app.settings |= {
-                    "oauth_pkce_enabled": True,
-                    "scope": settings.OIDC_SCOPES,
-                }
+                app.settings["scope"] = settings.OIDC_SCOPES
                 if app.key:
                     app.secret = _secret_of(app)
                 return _Provider(request, app=app)
@@ -168,14 +171,15 @@ class SocialAccounts(DefaultSocialAccountAdapter):
         try:
             admit(request, sociallogin)
         except NotAdmitted as refusal:
-            address = client_address(request)
-            app = sociallogin.provider.app
-            details = {"provider": app.provider_id, "reason": refusal.code}
-            actions.record_failed_login("", address=address, **details)
             logger.warning("Refused a log-in at the provider: %s", refusal.code)
-            status = HTTPStatus.FORBIDDEN
-            message = str(refusal) % {"name": app.name, **refusal.details}
-            page = problem(request, status, message, refusal.code)
+            app = sociallogin.provider.app
+            page = _refusal(
+                request,
+                app,
+                str(refusal) % {"name": app.name, **refusal.details},
+                refusal.code,
+                reason=refusal.code,
+            )
             raise ImmediateHttpResponse(page) from None
 
 
@@ -195,14 +199,13 @@ def _failed(
     exception: Exception | None,
 ) -> HttpResponse:
     """Return the page of a log-in that did not come to its end."""
-    name = {"name": app.name}
     if isinstance(exception, requests.RequestException):
         return _unavailable(request, app, exception)
     # The response of the provider may be a whole page.
     logger.warning("A log-in at the provider failed: %.300r", exception or error)
+    reason = ""
     if exception is not None:
-        details = {"provider": app.provider_id, "reason": "invalid"}
-        actions.record_failed_login("", address=client_address(request), **details)
+        reason = "invalid"
         message = _(
             "Pausepoint could not verify this log-in with %(name)s. Go to the log-in page, and try again. "
             "If it happens again, ask an administrator to look into the log."
@@ -216,9 +219,8 @@ def _failed(
             "This log-in with %(name)s is no longer valid. It may have been used already, or taken more than "
             "10 minutes. Go to the log-in page, and try again."
         )
-    return problem(
-        request, HTTPStatus.FORBIDDEN, message % name, "single_sign_on_failed"
-    )
+    message %= {"name": app.name}
+    return _refusal(request, app, message, "single_sign_on_failed", reason=reason)
 
 
 def _unavailable(
@@ -229,8 +231,25 @@ def _unavailable(
         "%(name)s did not answer, or not as Pausepoint expects. Try again in a few minutes. If it happens "
         "again, ask an administrator to look at Administration > System."
     ) % {"name": app.name}
+    code = "provider_unavailable"
     status = HTTPStatus.SERVICE_UNAVAILABLE
-    return problem(request, status, message, "provider_unavailable")
+    return _refusal(request, app, message, code, reason="unavailable", status=status)
+
+
+def _refusal(
+    request: HttpRequest,
+    app: SocialApp,
+    message: str,
+    code: str,
+    *,
+    reason: str,
+    status: HTTPStatus = HTTPStatus.FORBIDDEN,
+) -> HttpResponse:
+    """Return the page of a log-in that let no one in, which is on record if there is a reason."""
+    if reason:
+        about = {"provider": app.provider_id, "reason": reason}
+        actions.record_failed_login("", address=client_address(request), **about)
+    return problem(request, status, message, code)
 
 
 def begin(request: HttpRequest, app: SocialApp) -> HttpResponse:

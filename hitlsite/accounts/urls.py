@@ -11,15 +11,15 @@ from django.views.generic import RedirectView
 from hitlsite.accounts import provider_pages, views
 from hitlsite.accounts.views import factor_page
 
-#: The address of each page of one's own factors, our name of it, and allauth's.
+#: The address of each page of one's own factors, its class, and allauth's name of it.
 FACTOR_PAGES = (
-    ("", "index", "mfa_index"),
-    ("app/", "add_app", "mfa_activate_totp"),
-    ("app/remove/", "remove_app", "mfa_deactivate_totp"),
-    ("passkey/", "add_passkey", "mfa_add_webauthn"),
-    ("passkey/<int:pk>/remove/", "remove_passkey", "mfa_remove_webauthn"),
-    ("recovery-codes/", "recovery_codes", "mfa_view_recovery_codes"),
-    ("recovery-codes/new/", "new_recovery_codes", "mfa_generate_recovery_codes"),
+    ("", "SignIn", "mfa_index"),
+    ("app/", "AddApp", "mfa_activate_totp"),
+    ("app/remove/", "RemoveApp", "mfa_deactivate_totp"),
+    ("passkey/", "AddPasskey", "mfa_add_webauthn"),
+    ("passkey/<int:pk>/remove/", "RemovePasskey", "mfa_remove_webauthn"),
+    ("recovery-codes/", "RecoveryCodes", "mfa_view_recovery_codes"),
+    ("recovery-codes/new/", "NewRecoveryCodes", "mfa_generate_recovery_codes"),
 )
 #: At the provider of the settings, and at each other one.
 single_sign_on = [
@@ -34,12 +34,12 @@ urlpatterns = [
     path("login/again/", views.LogInAgain.as_view(), name="account_reauthenticate"),
     path(
         "login/factor/",
-        login_not_required(factor_page("enter")),
+        login_not_required(factor_page("EnterFactor")),
         name="mfa_authenticate",
     ),
     path(
         "login/passkey/",
-        login_not_required(factor_page("passkey")),
+        login_not_required(factor_page("LogInWithPasskey")),
         name="mfa_login_webauthn",
     ),
     *(

@@ -86,13 +86,14 @@ class LogOut(LogoutView):
 
 
 def factor_page(name: str) -> View[...]:
-    """Return a page of second factors, whose library is loaded by the first log-in."""
+    """Return a page of second factors by the name of its class, whose library is loaded by the first log-in."""
 
     @refusals_as_pages
     def page(request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponse:
         from hitlsite.accounts import factors  # noqa: PLC0415 - loaded late
 
-        response: HttpResponse = factors.PAGES[name](request, *args, **kwargs)
+        view = getattr(factors, name).as_view()
+        response: HttpResponse = view(request, *args, **kwargs)
         return response
 
     return page
@@ -125,7 +126,7 @@ class LogInAgain(OwnPassword, views.ReauthenticateView):
         self, request: SignedIn, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
         if has_factor(request.user.pk):
-            return factor_page("prove")(request)
+            return factor_page("ProveFactor")(request)
         at_provider = request.session.get(AT_PROVIDER, {})
         if (at_provider or settings.OIDC_ISSUER) and not has_password(request.user):
             key = at_provider.get("key")

@@ -25,6 +25,7 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from approvals.access.providers import ENVIRONMENT, known_providers
 from approvals.asking.asks import URGENCY
 from approvals.db import append_only
 from approvals.models import ApprovalRequest, AuditEntry, processes
@@ -87,7 +88,7 @@ class Metrics:
         self._logins = Counter(
             "pausepoint_logins",
             "Log-ins and refused ones since this process started.",
-            ["by", "outcome"],
+            ["by", "outcome", "provider"],
             registry=self._registry,
         )
         ProcessCollector(registry=self._registry)
@@ -181,13 +182,20 @@ class Metrics:
             event__in=["login.failed", "login.succeeded"]
         )
         rows = logins.values_list("at", "pk", "event", "body")
+        keys = {app.provider_id: app.key or ENVIRONMENT for app in known_providers()}
         for page in _behind(rows, "at", self._logged_in_after):
             for at, pk, event, body in page:
                 data = json.loads(body)["data"]
                 by = data.get("by", "password")
+                outcome = event.removeprefix("login.")
+                if data.get("reason") == "unavailable":
+                    outcome = "unavailable"
+                provider = ""
                 if "provider" in data:
                     by = "single_sign_on"
-                self._logins.labels(by, event.removeprefix("login.")).inc()
+                    # One that was removed since then has no key.
+                    provider = keys.get(data["provider"], OTHER)
+                self._logins.labels(by, outcome, provider).inc()
                 self._logged_in_after = (at, pk)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from uuid import UUID
 
 from approvals.access.standing import NOBODY, Standing, standings_of
@@ -42,7 +43,7 @@ def standing_changed(before: Before) -> None:
     """
     end_lost_grants(before.powers)
     now = standings_of(before.standings.keys())
-    for person, held in before.standings.items():
+    for person, held in sorted(before.standings.items(), key=itemgetter(0)):
         standing = now.get(person, NOBODY)
         if held.rights - standing.rights or standing.is_active < held.is_active:
             end_sessions(

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import can_break_glass, needs_second
-from approvals.access.providers import SALT, known_providers
+from approvals.access.providers import ENVIRONMENT, SALT, known_providers
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_rights
 from approvals.actions.logins import SUBJECT, end_sessions_at_provider
@@ -66,9 +66,11 @@ def encrypt_secret(secret: str) -> str:
 
 
 def _require_new(stored: Mapping[str, Any]) -> None:
+    taken = {ENVIRONMENT}
     for app in known_providers():
-        if app.provider_id == stored["issuer"] or app.key == stored["slug"]:
-            raise Conflict(_("Another provider has this issuer or short name."))
+        taken |= {app.provider_id, app.key}
+    if not taken.isdisjoint({stored["issuer"], stored["slug"]}):
+        raise Conflict(_("Another provider has this issuer or short name."))
 
 
 def described_provider(issuer: str) -> dict[str, Any] | None:

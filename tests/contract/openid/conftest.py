@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import httpx
 import pytest
 
 from tests.support.services import find_npm, install_packages
@@ -23,16 +24,29 @@ def pytest_runtest_setup() -> None:
     find_npm()
 
 
-class Provider:
-    """The node process. `site` is where it finds Pausepoint; `sent` are the log-out tokens that came there."""
+class Site:
+    """Where providers find Pausepoint; `sent` are the log-out tokens that came there."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
-        handler = type("BoundHandler", (_Site,), {"sent": self.sent})
+        handler = type("BoundHandler", (_Handler,), {"sent": self.sent})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        self.site = f"http://127.0.0.1:{self.server.server_address[1]}"
-        command = ["node", "driver.mjs", self.site]
+        self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Provider:
+    """A node process, whose people log in `at` this address of the site."""
+
+    def __init__(self, site: Site, at: str) -> None:
+        self.at = at
+        self.site = site.address
+        self.sent = site.sent
+        command = ["node", "driver.mjs", self.site, at]
         self.process = subprocess.Popen(
             command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -51,14 +65,18 @@ class Provider:
         self.process.stdin.flush()
         self._read()
 
+    def lead_back(self, there: httpx.Client, to: str) -> str:
+        """Follow the provider's pages, which ask for nothing, and return where the last one leads in Pausepoint."""
+        while not to.startswith(self.site):
+            to = str(httpx.URL(self.issuer).join(there.get(to).headers["Location"]))
+        return to
+
     def close(self) -> None:
         self.process.kill()
         self.process.communicate()
-        self.server.shutdown()
-        self.server.server_close()
 
 
-class _Site(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     sent: list[str]
 
     def do_POST(self) -> None:
@@ -72,9 +90,25 @@ class _Site(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[Provider]:
+@pytest.fixture(scope="package")
+def site() -> Iterator[Site]:
     install_packages(HERE)
-    provider = Provider()
+    site = Site()
+    yield site
+    site.close()
+
+
+@pytest.fixture(scope="package")
+def node(site: Site) -> Iterator[Provider]:
+    """The provider of the environment."""
+    provider = Provider(site, "/login/sso/")
+    yield provider
+    provider.close()
+
+
+@pytest.fixture(scope="package")
+def other_node(site: Site) -> Iterator[Provider]:
+    """A provider that an administrator added."""
+    provider = Provider(site, "/login/with/partner/")
     yield provider
     provider.close()

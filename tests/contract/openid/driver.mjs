@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import Provider from "oidc-provider";
 
-const [site] = process.argv.slice(2);
+const [site, at] = process.argv.slice(2);
 const tell = (answer) => void process.stdout.write(`${JSON.stringify(answer)}\n`);
 // The provider's notices are no answers.
 for (const level of ["log", "info", "warn"]) console[level] = console.error;
@@ -22,9 +22,9 @@ function start(issuer) {
     clients: [{
       client_id: "pausepoint",
       client_secret: "a secret of the client",
-      redirect_uris: [`${site}/login/sso/callback/`],
+      redirect_uris: [`${site}${at}callback/`],
       post_logout_redirect_uris: [`${site}/login/`],
-      backchannel_logout_uri: `${site}/login/sso/log-out/`,
+      backchannel_logout_uri: `${site}${at}log-out/`,
       backchannel_logout_session_required: true,
       id_token_signed_response_alg: "ES256",
       token_endpoint_auth_method: "client_secret_post",

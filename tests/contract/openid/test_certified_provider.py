@@ -40,10 +40,8 @@ class Browser:
     def log_in(self, provider: Provider, sub: str, *groups: str, **query: str) -> None:
         """Log in as a person whom the provider asks for nothing."""
         provider.do("person", sub=sub, groups=list(groups))
-        to = begin(self.here, **query)
-        while not to.startswith(provider.site):
-            to = str(httpx.URL(provider.issuer).join(self.there.get(to).headers["Location"]))
-        address = urlsplit(to)
+        to = begin(self.here, at=provider.at, **query)
+        address = urlsplit(provider.lead_back(self.there, to))
         came_back = self.here.get(f"{address.path}?{address.query}")
         assert came_back.status_code == 302, came_back.text
 

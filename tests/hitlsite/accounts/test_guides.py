@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from io import StringIO
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -13,8 +15,10 @@ from django.core.management import call_command
 from django.test import Client
 
 from approvals.administration.people.actions import add_person, create_roles, invite_person
-from approvals.models import AuditEntry
+from approvals.administration.people.queries import roles_of
+from approvals.models import AuditEntry, Role
 from tests.approvals.administration.people.test_people import administrator
+from tests.support.desk.pressing import browser
 from tests.support.markup import parse
 from tests.support.openid_provider import CLIENT, Provider, begin, came_back, use
 from tests.support.people import PASSWORD
@@ -71,6 +75,56 @@ def test_single_sign_on(settings):
         invite_person(invited.pk, mailed=True, by=root)
         assert came_back(client, start).status_code == 302
         assert client.session["_auth_user_id"] == str(invited.pk)
+
+
+OBJECT_ID = "5a1fd7c6-0c0e-4c8e-9f0e-0d4f3ce1a0aa"
+OKTA_SCOPES = ["openid", "profile", "email", "groups"]
+#: What the guide says of each provider, which ours behaves like: what it sends, our settings, and whether it ends its session.
+PROVIDERS = [
+    ("| Microsoft Entra |", "| its object ID |", {"email_verified": None, "groups": [OBJECT_ID]}, {}, True),
+    ("| Okta |", "`OIDC_SCOPES=openid,profile,email,groups` | its name |", {"groups": ["Finance"]}, {}, True),
+    ("| Google Workspace |", "| sends no groups | |", {}, {"auth_time": None}, False),
+    ("| Keycloak |", "| its path, such as `/finance` |", {"groups": ["/finance"]}, {}, True),
+]
+
+
+@pytest.mark.parametrize(("row", "words_on_groups", "person", "claims", "ends"), PROVIDERS)
+def test_each_provider_of_the_guide_on_single_sign_on(settings, row, words_on_groups, person, claims, ends):
+    page = guide("single-sign-on")
+    # Register Pausepoint at your provider, and: Roles and teams from groups.
+    assert page.count(row) == 2
+    assert words_on_groups in page
+    create_roles()
+    root = User.objects.create_superuser("root")
+    with Provider() as provider:
+        use(settings, provider.issuer, OIDC_VERIFIED_DOMAINS=["example.org"] if "Entra" in row else [])
+        if "Okta" in row:
+            settings.OIDC_SCOPES = OKTA_SCOPES
+        provider.person |= person
+        provider.claims = claims
+        if ends:
+            described = provider.describe() | {"end_session_endpoint": f"{provider.issuer}/end"}
+            provider.answers["/.well-known/openid-configuration"] = 200, json.dumps(described).encode()
+        invited = add_person(username="dora", email="dora@example.org", roles=["requester"], by=root)
+        invite_person(invited.pk, mailed=True, by=root)
+        for value in person.get("groups", []):
+            group = Role.objects.get(name="auditor").group_id
+            mapping = {"issuer": provider.issuer, "value": value, "group": group}
+            assert browser(root).post("/settings/single-sign-on/", mapping).status_code == 302
+        client = Client()
+        start = begin(client)
+        (scope,) = parse_qs(urlsplit(start).query)["scope"]
+        assert ("groups" in scope.split()) == ("Okta" in row)
+        assert came_back(client, start).status_code == 302
+        assert client.session["_auth_user_id"] == str(invited.pk)
+        assert sorted(roles_of(invited)) == sorted(["requester"] + ["auditor"] * ("groups" in person))
+        # Decisions that need a fresh log-in: Google states no time.
+        fresh = came_back(client, begin(client, again="1"))
+        assert (fresh.status_code, "Google states none" in page) == (302 if ends else 403, True)
+        # Log-out.
+        assert "(Google's has none)" in page
+        left = client.post("/logout/")
+        assert (f"{provider.issuer}/end" in left.text) == ends
 
 
 def test_the_last_administrator_has_lost_the_phone():

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from approvals.models import AuditEntry
 from approvals.models.people import KnownNetwork
+from approvals.outbound import mailing
 from tests.approvals.administration.people.test_second_administrator import mails
 from tests.support.people import PASSWORD, make_person
 
@@ -24,7 +25,10 @@ HOME, CAFE = "192.0.2.1", "198.51.100.7"
 def erin(settings) -> User:
     settings.HITL_MAIL = True
     person = make_person("erin")
-    User.objects.filter(pk=person.pk).update(email="erin@example.org")
+    person.email = "erin@example.org"
+    # Before addresses were remembered.
+    person.last_login = timezone.now()
+    person.save()
     return person
 
 
@@ -39,10 +43,27 @@ def new() -> list[tuple[str, dict]]:
     return [(entry.actor_name, entry.data) for entry in entries]
 
 
-def test_the_very_first_log_in_and_known_addresses_are_nothing_new(mailoutbox):
+def test_the_first_one_that_is_remembered_of_an_account_in_use_and_known_ones_are_nothing_new(mailoutbox):
     for _time in range(2):
         log_in(HOME)
+    mailing._thread.submit(bool).result()
     assert (new(), mailoutbox) == ([], [])
+
+
+def test_the_first_log_in_of_an_account_is_mailed_too(erin, mailoutbox):
+    User.objects.filter(pk=erin.pk).update(last_login=None)
+    log_in(CAFE)
+    assert (new(), len(mails())) == ([], 1)
+
+
+def test_the_first_log_in_after_all_addresses_were_forgotten_is_on_record_and_mailed(settings, erin, mailoutbox):
+    settings.SIGN_IN_DAYS = 30
+    log_in(HOME)
+    long_ago = timezone.now() - timedelta(days=31)
+    KnownNetwork.objects.update(last_seen_at=long_ago)
+    User.objects.filter(pk=erin.pk).update(last_login=long_ago)
+    log_in(HOME)
+    assert (new(), len(mails())) == ([("erin", {"address": HOME})], 1)
 
 
 def test_another_address_is_on_record_in_the_log_and_mailed_once(caplog, mailoutbox):
@@ -77,10 +98,11 @@ def test_addresses_are_forgotten_after_some_days_and_with_the_person(settings, e
     settings.SIGN_IN_DAYS = 30
     log_in(HOME)
     KnownNetwork.objects.update(last_seen_at=timezone.now() - timedelta(days=31))
+    log_in(CAFE)
+    assert [row.network for row in KnownNetwork.objects.all()] == [CAFE]
     log_in(HOME)
-    assert new() == [("erin", {"address": HOME})]
     erin.delete()
-    assert (KnownNetwork.objects.count(), len(new())) == (0, 1)
+    assert (KnownNetwork.objects.count(), new()) == (0, [("erin", {"address": HOME})])
 
 
 def test_a_wrong_password_makes_no_address_known():

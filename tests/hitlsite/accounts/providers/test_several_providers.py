@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from datetime import timedelta
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
@@ -17,8 +18,10 @@ from oidc_provider_mock import run_server_in_thread
 
 from approvals.administration.people.actions import create_roles
 from approvals.administration.people.queries import roles_of
+from approvals.administration.sign_in.actions import remove_provider
 from approvals.models import AuditEntry, GroupMapping, Role
 from hitlsite.accounts.factor_forms import FactorAdapter
+from hitlsite.health import metrics
 from tests.approvals.administration.people.test_people import administrator
 from tests.hitlsite.accounts.providers.test_provider_log_out import is_logged_in, token
 from tests.support import people
@@ -253,3 +256,29 @@ def test_the_system_page_says_of_each_provider_whether_it_can_be_used(client, co
         f"Check it under Sign-in, and at the provider: {third.issuer}/.well-known/openid-configuration: answered 404"
     )
     assert advice in words
+
+
+def test_metrics_count_log_ins_by_their_way_outcome_and_provider(client, corp, monkeypatch):
+    monkeypatch.setattr(metrics, "SETTLE", timedelta(0))
+    counted = metrics.Metrics()
+    log_in(client)
+    link("dora", corp)
+    log_in(client)
+    client.logout()
+    client.post("/login/", {"username": "dora", "password": "guess"})
+    with Provider() as removed, Provider() as away:
+        for other, slug in ((removed, "removed"), (away, "away")):
+            add(other.issuer, slug=slug)
+            log_in(client, at=f"/login/with/{slug}/")
+        remove_provider(removed.issuer, by=administrator("root"))
+    assert client.get("/login/with/away/").status_code == 503
+    for _ in range(2):
+        lines = [line for line in counted.text().decode().splitlines() if line.startswith("pausepoint_logins_total")]
+        assert sorted(lines) == [
+            'pausepoint_logins_total{by="password",outcome="failed",provider=""} 1.0',
+            'pausepoint_logins_total{by="single_sign_on",outcome="failed",provider="away"} 1.0',
+            'pausepoint_logins_total{by="single_sign_on",outcome="failed",provider="environment"} 1.0',
+            'pausepoint_logins_total{by="single_sign_on",outcome="failed",provider="other"} 1.0',
+            'pausepoint_logins_total{by="single_sign_on",outcome="succeeded",provider="environment"} 1.0',
+            'pausepoint_logins_total{by="single_sign_on",outcome="unavailable",provider="away"} 1.0',
+        ]

@@ -21,7 +21,6 @@ from approvals.administration.people.queries import roles_of
 from approvals.models import AuditEntry, Invitation
 from hitlsite.accounts.factor_forms import FactorAdapter
 from hitlsite.checks import check_set_up
-from hitlsite.health import metrics
 from tests.approvals.administration.people.test_people import administrator
 from tests.support import people
 from tests.support.markup import parse
@@ -345,23 +344,6 @@ def test_the_system_page_says_whether_the_provider_can_be_used(client, provider,
     assert line.endswith(f"Check it under Sign-in, and at the provider: {url}: answered 404")
     settings.OIDC_ISSUER = ""
     assert line_of_system_page(client) == "Single sign-on Not used: people log in with passwords"
-
-
-def test_metrics_count_log_ins_by_their_way_and_outcome(client, provider, monkeypatch):
-    monkeypatch.setattr(metrics, "SETTLE", timedelta(0))
-    counted = metrics.Metrics()
-    log_in(client)
-    link(make_dora(), provider)
-    log_in(client)
-    client.logout()
-    client.post("/login/", {"username": "dora", "password": "guess"})
-    for _ in range(2):
-        lines = [line for line in counted.text().decode().splitlines() if line.startswith("pausepoint_logins_total")]
-        assert sorted(lines) == [
-            'pausepoint_logins_total{by="password",outcome="failed"} 1.0',
-            'pausepoint_logins_total{by="single_sign_on",outcome="failed"} 1.0',
-            'pausepoint_logins_total{by="single_sign_on",outcome="succeeded"} 1.0',
-        ]
 
 
 @pytest.mark.parametrize(
