@@ -33,7 +33,7 @@ from chats.actions.writes import (
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
-from chats.queries import branches, projection, subagents
+from chats.queries import branches, projection
 from chats.queries.branches import OpenCalls
 from chats.states import CallState, CheckpointKind, FinishReason
 
@@ -268,7 +268,7 @@ def _copy_paused_turn(
     assert locked is not None
     outcome = ask_people(locked, agent, notes=notes)
     store(locked, outcome.signed)
-    if subagents.at_rest(turn, locked.progress.calls):
+    if locked.at_rest():
         suspend(locked, outcome.requests)
     else:
         # Grants or rules have decided all calls, or the agent has changed so that none could be asked, which is their result.

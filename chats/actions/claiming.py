@@ -16,7 +16,7 @@ from approvals.db.prepared import Prepared
 from approvals.db.transactions import after_commit, async_commit, in_line
 from approvals.text.secrets import mask_text
 from chats import doorbell
-from chats.actions import locking, rows, transitions
+from chats.actions import rows, transitions
 from chats.actions.calling import Execution, begin_calls
 from chats.actions.locking import (
     LEASE,
@@ -41,7 +41,7 @@ from chats.agent.agent import Agent
 from chats.agent.tools import Tool
 from chats.exceptions import LeaseLost
 from chats.models import Chat, Turn
-from chats.queries import Progress, history_before, subagents
+from chats.queries import Progress, history_before
 from chats.states import TurnState
 
 #: A claim, the turn, the last `seq` of its stream, and the runs of calls that were started with it.
@@ -142,7 +142,7 @@ def continue_locked(locked: LockedTurn, owner: str) -> Begun | None:
     """Like `continue_turn`, for a suspended turn that the open transaction has locked."""
     signed = settle_requests(locked)
     notify_all_after_commit(locked.turn)
-    if subagents.at_rest(locked.turn, locked.progress.calls):
+    if locked.at_rest():
         store(locked, signed)
         return None
     resume_parent(locked.turn)
@@ -216,7 +216,7 @@ def _claim(locked: LockedTurn, owner: str) -> int:
         attempt=turn.attempt,
         version=turn.version,
         lease_owner=owner,
-        lease=locking.LEASE,
+        lease=LEASE,
         finish_reason="",
     )
     return last

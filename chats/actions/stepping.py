@@ -166,7 +166,7 @@ def pause_turn(
         outcome = ask_people(locked, agent)
         store(locked, outcome.signed)
         closing = list(outcome.events)
-        resting = subagents.at_rest(turn, locked.progress.calls)
+        resting = locked.at_rest()
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
         added = number_events(next_seq, step, closing)
