@@ -323,8 +323,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 def _mark_of(request: HttpRequest) -> str:
     """Return a mark that distinguishes sessions in the same browser, without revealing the session key."""
     # Calls with a token have no session; one of them shows a page, about the API.
-    session = getattr(request, "session", None)
-    key = (session and session.session_key) or ""
+    has_session = not callers.has_token(request)
+    key = (has_session and request.session.session_key) or ""
     return salted_hmac("hitlsite.session_mark", key, algorithm="sha256").hexdigest()[
         :16
     ]

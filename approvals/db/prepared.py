@@ -161,8 +161,10 @@ class Statement(Generic[Row]):
     def made(self, row: list[Any], connection: Any) -> Any:
         """Build the result from a returned row."""
         for position, (functions, expression) in self.converters.items():
-            for convert in functions:
-                row[position] = convert(row[position], expression, connection)
+            # No field changes a null.
+            if row[position] is not None:
+                for convert in functions:
+                    row[position] = convert(row[position], expression, connection)
         return () if self.make is None else self.make(row)
 
 

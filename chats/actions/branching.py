@@ -267,10 +267,10 @@ def _copy_paused_turn(
     locked = lock_turn(turn.pk)
     assert locked is not None
     outcome = ask_people(locked, agent, notes=notes)
-    store(locked, outcome.signed)
     if locked.at_rest():
-        suspend(locked, outcome.requests)
+        suspend(locked, outcome)
     else:
+        store(locked, outcome.signed)
         # Grants or rules have decided all calls, or the agent has changed so that none could be asked, which is their result.
         parts = projection.message_parts(locked.progress.steps)
         _write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)
