@@ -322,7 +322,9 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 def _mark_of(request: HttpRequest) -> str:
     """Return a mark that distinguishes sessions in the same browser, without revealing the session key."""
-    key = request.session.session_key or ""
+    # Calls with a token have no session; one of them shows a page, about the API.
+    has_session = not callers.has_token(request)
+    key = (has_session and request.session.session_key) or ""
     return salted_hmac("hitlsite.session_mark", key, algorithm="sha256").hexdigest()[
         :16
     ]

@@ -24,7 +24,6 @@ from django.utils.translation import gettext as _
 
 from approvals.access import rate_limits
 from approvals.access.factors import stopped
-from approvals.access.key_texts import prefix_in
 from approvals.access.sessions import (
     encrypt_session,
     user_of,
@@ -45,7 +44,7 @@ from approvals.exceptions import (
     ScopeMissing,
 )
 from approvals.models.actors import Actor, KeyActor, SessionActor
-from approvals.models.keys import ApiKey, live
+from approvals.models.keys import ApiKey, live, prefix_in
 
 SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
 DEFAULT_SCOPES = ("ask", "read")
@@ -269,11 +268,10 @@ class Credentials:
 
 
 def credentials_of(request: HttpRequest) -> Credentials:
-    return Credentials(
-        _token_of(request),
-        request.session.session_key,
-        rate_limits.client_address(request),
-    )
+    token = _token_of(request)
+    # Calls with a token have no session.
+    session_key = request.session.session_key if token is None else None
+    return Credentials(token, session_key, rate_limits.client_address(request))
 
 
 def _token_of(request: HttpRequest) -> str | None:

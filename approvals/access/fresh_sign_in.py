@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.contrib.sessions.backends.base import SessionBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import DecideOnPage
 from approvals.models import ApprovalRequest
-from approvals.policy.terms import terms_of
-from approvals.states import OWN_PAGES, Door, Kind, Priority
+from approvals.states import OWN_PAGES, Door
 
 
 class SignInAgain(DecideOnPage):
@@ -34,44 +30,15 @@ class SignInAgain(DecideOnPage):
             self.args = (again,)
 
 
-def signed_in_at(session: SessionBase) -> datetime | None:
-    """Return when the person of this session last authenticated, as recorded by allauth; None if unknown.
-
-    For people with a second factor only the factor counts: a password alone would be the weaker proof.
-    """
-    stored = session.get("account_authentication_methods")
-    records = (
-        [each for each in stored if isinstance(each, dict)]
-        if isinstance(stored, list)
-        else []
-    )
-    by_factor = [each for each in records if each.get("method") == "mfa"]
-    moments = [each.get("at") for each in by_factor or records]
-    seconds = [moment for moment in moments if isinstance(moment, int | float)]
-    return datetime.fromtimestamp(max(seconds), UTC) if seconds else None
-
-
 def is_fresh(at: datetime | None) -> bool:
     """Return whether this log-in is recent enough for what needs a fresh one."""
     lasts = timedelta(seconds=settings.HITL_FRESH_SIGN_IN)
     return at is not None and at >= timezone.now() - lasts
 
 
-def needs_fresh_sign_in(
-    kind: str, priority: str, terms: Mapping[str, Any] | None
-) -> bool:
-    """Return whether the terms of a request or the settings require a recent log-in for its decision."""
-    critical = kind == Kind.APPROVAL and priority == Priority.CRITICAL
-    if critical and "critical" in settings.HITL_FRESH_SIGN_IN_FOR:
-        return True
-    return terms is not None and terms_of(terms).fresh_sign_in
-
-
 def refuse_old_sign_in(
     request: ApprovalRequest, at: datetime | None, via: Door
 ) -> SignInAgain | None:
-    """Return the refusal if the decision of a request needs a recent log-in and `at` is too old, by the clock of now."""
+    """Return the refusal of a decision that needs a recent log-in, unless it came from a page after one at `at`."""
     here = via in OWN_PAGES
-    if not needs_fresh_sign_in(request.kind, request.priority, request.terms):
-        return None
     return None if here and is_fresh(at) else SignInAgain(request, here=here)

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import BigAutoField, Exists, FloatField, OuterRef, Q, QuerySet
 
@@ -305,8 +306,11 @@ def only_on_own_pages(request: ApprovalRequest) -> bool:
     )
 
 
-class NamedToApprove(Protocol):
-    """The part of a request that says whether approving it requires typing a name."""
+class GuardedRequest(Protocol):
+    """The part of a request that says what its decision requires besides the right to decide."""
+
+    @property
+    def kind(self) -> str: ...
 
     @property
     def priority(self) -> str: ...
@@ -315,11 +319,19 @@ class NamedToApprove(Protocol):
     def terms(self) -> Any: ...
 
 
-def wants_typed_name(request: NamedToApprove) -> bool:
+def wants_typed_name(request: GuardedRequest) -> bool:
     """Return whether approving requires typing a name: the request is critical, or its terms require it."""
     return request.priority == Priority.CRITICAL or bool(
         request.terms and request.terms.get("typed_name")
     )
+
+
+def needs_fresh_sign_in(request: GuardedRequest) -> bool:
+    """Return whether a decision requires a recent log-in: by the settings about critical approvals, or by its terms."""
+    critical = request.kind == Kind.APPROVAL and request.priority == Priority.CRITICAL
+    if critical and "critical" in settings.HITL_FRESH_SIGN_IN_FOR:
+        return True
+    return bool(request.terms and request.terms.get("fresh_sign_in"))
 
 
 def may_break_glass(standing: Standing, request: ApprovalRequest) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from time import monotonic
 
@@ -81,6 +82,7 @@ def client_address(request: HttpRequest) -> str:
     return peer
 
 
+@lru_cache(maxsize=1024)
 def _address(text: str) -> str:
     try:
         address = ip_address(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from cryptography.fernet import InvalidToken
@@ -16,6 +16,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.db.models import Exists
 from django.utils import timezone
@@ -135,6 +136,23 @@ def why_ended(session_key: str) -> str:
         session_key=notice_key(session_key), expire_date__gt=timezone.now()
     ).first()
     return "" if stored is None else _decoded(stored.session_data).get("ended", "")
+
+
+def signed_in_at(session: SessionBase) -> datetime | None:
+    """Return when the person of this session last authenticated, as recorded by allauth; None if unknown.
+
+    For people with a second factor only the factor counts: a password alone would be the weaker proof.
+    """
+    stored = session.get("account_authentication_methods")
+    records = (
+        [each for each in stored if isinstance(each, dict)]
+        if isinstance(stored, list)
+        else []
+    )
+    by_factor = [each for each in records if each.get("method") == "mfa"]
+    moments = [each.get("at") for each in by_factor or records]
+    seconds = [moment for moment in moments if isinstance(moment, int | float)]
+    return datetime.fromtimestamp(max(seconds), UTC) if seconds else None
 
 
 def encrypt_session(session_key: str, user: User) -> str:

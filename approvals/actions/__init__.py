@@ -24,7 +24,7 @@ from approvals.actions.attachments import (
 from approvals.actions.closing import (
     ReportedResult,
     close_workflow,
-    end_workflow,
+    end_of_workflow,
     report_result,
 )
 from approvals.actions.commenting import comment
@@ -97,10 +97,10 @@ __all__ = [
     "create_signing_secret",
     "decide",
     "due_attachments",
+    "end_of_workflow",
     "end_old_signing_secrets",
     "end_provider_sessions",
     "end_sessions",
-    "end_workflow",
     "erase_attachments",
     "expire",
     "expire_free",

@@ -19,7 +19,7 @@ from approvals.actions.results import ToolResult, record_other_input, record_too
 from approvals.asking.answers import ABSENT
 from approvals.asking.calls import RequestOfCall
 from approvals.db.canonical_json import same_json
-from approvals.db.transactions import in_transaction
+from approvals.db.prepared_writes import Write, write_together
 from approvals.exceptions import Conflict, NotAllowed, NotApproved, OtherInput
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor
@@ -40,15 +40,17 @@ class ReportedResult:
     error_text: str = ""
 
 
-def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
-    """End a workflow without pending requests; a second end changes nothing."""
+def end_of_workflow(workflow: Workflow, *, state: WorkflowState) -> Write:
+    """Return the write that ends a workflow without pending requests and notifies open pages; a second end changes nothing."""
     assert state in ENDED
-    with in_transaction():
-        none = {"urgency": None, "suspended_at": None}
-        if rows.END_WORKFLOW.run(
-            pk=workflow.pk, state=state, ended_at=timezone.now(), **none
-        ):
-            publishing.notify(workflow)
+    write = rows.END_WORKFLOW.of(
+        pk=workflow.pk,
+        state=state,
+        ended_at=timezone.now(),
+        urgency=None,
+        suspended_at=None,
+    )
+    return replace(write, stored=lambda _row: publishing.notify(workflow))
 
 
 def close_workflow(
@@ -71,7 +73,7 @@ def close_workflow(
             cancelled = cancel_requests(
                 list(waiting), by=by, via=via, comment=WORKFLOW_ENDED
             )
-            end_workflow(workflow, state=state)
+            write_together([end_of_workflow(workflow, state=state)])
             workflow.refresh_from_db()
         if cancelled:
             # A workflow of one request has ended with it; the client's own state takes precedence.

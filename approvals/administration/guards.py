@@ -14,7 +14,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.access.fresh_sign_in import is_fresh, signed_in_at
+from approvals.access.fresh_sign_in import is_fresh
+from approvals.access.sessions import signed_in_at
 from approvals.exceptions import NotAllowed
 from approvals.http import SignedIn, View, refusal_page, refusals_as_pages
 

@@ -93,12 +93,6 @@ class Hole:
     plain: Any = object
     number: Callable[[int], Any] | None = None
 
-    def stored(self, value: Any, connection: Any) -> Any:
-        """Return a value that is not stored unchanged as its field stores it."""
-        if self.number is not None and type(value) is int:
-            return self.number(value)
-        return self.field.get_db_prep_value(value, connection)
-
 
 def holes_for(parameters: Sequence[Any], connection: Any) -> list[Hole]:
     """Return the places of these constants and `Parameter`s."""
@@ -145,9 +139,12 @@ class Statement(Generic[Row]):
         values = []
         for hole in self.holes:
             value = parameters[hole.name] if hole.name else hole.constant
-            if value is not None and not isinstance(value, hole.plain):
-                value = hole.stored(value, connection)
-            values.append(value)
+            if value is None or isinstance(value, hole.plain):
+                values.append(value)
+            elif hole.number is not None and type(value) is int:
+                values.append(hole.number(value))
+            else:
+                values.append(hole.field.get_db_prep_value(value, connection))
         return values
 
     def send(self, sql: str, values: Sequence[Any], connection: Any) -> list[Any]:
@@ -164,8 +161,10 @@ class Statement(Generic[Row]):
     def made(self, row: list[Any], connection: Any) -> Any:
         """Build the result from a returned row."""
         for position, (functions, expression) in self.converters.items():
-            for convert in functions:
-                row[position] = convert(row[position], expression, connection)
+            # No field changes a null.
+            if row[position] is not None:
+                for convert in functions:
+                    row[position] = convert(row[position], expression, connection)
         return () if self.make is None else self.make(row)
 
 

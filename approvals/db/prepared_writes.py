@@ -90,11 +90,20 @@ class Insert(Prepared[tuple[Any, ...]], Generic[Stored]):
         self._mark_stored(instance, row)
         return True
 
-    def of(self, instance: Stored, *, keys: Mapping[str, int] | None = None) -> Write:
-        """Return a write that adds a new instance; `keys` are columns that take the keys of rows added with it."""
+    def of(
+        self,
+        instance: Stored,
+        *,
+        keys: Mapping[str, int] | None = None,
+        **parameters: Any,
+    ) -> Write:
+        """Return a write that adds a new instance.
+
+        `keys` are columns that take the keys of rows added with it, `parameters` are for computed columns.
+        """
         return Write(
             self,
-            vars(instance),
+            vars(instance) | parameters,
             lambda row: self._mark_stored(instance, row),
             keys=keys or {},
         )

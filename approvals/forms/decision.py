@@ -15,7 +15,7 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals.access.permissions import NamedToApprove, wants_typed_name
+from approvals.access.permissions import GuardedRequest, wants_typed_name
 from approvals.actions.checking import NOTHING_KNOWN, check
 from approvals.asking.answered_files import TYPE, file_fields, with_names
 from approvals.asking.answers import ABSENT, Answer, answer_to
@@ -68,7 +68,7 @@ def sent_decision(
         raise Invalid(str(mistyped), refusal.errors | mistyped.errors) from refusal
     if mistyped is not None:
         raise mistyped
-    return replace(sent, unseen=amount_of(left) or None)
+    return replace(sent, unseen=amount_of(left) if left else None)
 
 
 def _answer(
@@ -291,11 +291,8 @@ def label_of(name: str) -> str:
     return visible(path) if path else str(LABELS.get(member, member))
 
 
-class Named(NamedToApprove, Protocol):
+class Named(GuardedRequest, Protocol):
     """The part of a request that says which name to type to approve it."""
-
-    @property
-    def kind(self) -> str: ...
 
     @property
     def tool_name(self) -> str: ...

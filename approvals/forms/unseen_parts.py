@@ -56,9 +56,7 @@ def check_read(
 
 
 def amount_of(left: Sequence[HeldPart]) -> dict[str, int]:
-    """Return the size of these parts, as recorded in the audit log; empty if there are none."""
-    if not left:
-        return {}
+    """Return the size of these parts, as recorded in the audit log."""
     values, characters, files = _totals(left)
     return {"parts": len(left), "values": values, "characters": characters} | (
         {"files": files} if files else {}

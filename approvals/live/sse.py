@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 
 CONTENT_TYPE = "text/event-stream"
@@ -11,6 +12,7 @@ HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 KEEP_ALIVE = b": keep-alive\n\n"
 #: Proxies close connections that are silent for 30 to 60 seconds.
 HEARTBEAT_SECONDS = 15.0
+_BREAK = re.compile(r"[\r\n]")
 
 
 def frame(data: str, *, event: str = "", event_id: str = "", retry: int = 0) -> bytes:
@@ -18,7 +20,7 @@ def frame(data: str, *, event: str = "", event_id: str = "", retry: int = 0) -> 
 
     `retry` is the delay in milliseconds before a client reconnects after the stream breaks.
     """
-    assert not {"\n", "\r"} & {*data, *event, *event_id}
+    assert not _BREAK.search(f"{data}{event}{event_id}")
     named = f"event: {event}\n" if event else ""
     placed = f"id: {event_id}\n" if event_id else ""
     pause = f"retry: {retry}\n" if retry else ""

@@ -288,11 +288,11 @@ def _decide(
     assert step.request is not None, "steps without a request are skipped"
     pk = step.request.pk
     try:
-        left = amount_of(unseen.get(pk, ()))
+        left = unseen.get(pk, ())
         answer = Answer(
             order.verdict,
             order.comment,
-            unseen=left or None,
+            unseen=amount_of(left) if left else None,
             signed_in_at=order.signed_in_at,
         )
         shown = order.picks[pk] or "-"

@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
-from approvals.access.fresh_sign_in import SignInAgain, needs_fresh_sign_in
+from approvals.access.fresh_sign_in import SignInAgain
 from approvals.access.standing import Standing
 from approvals.asking.answered_files import files_in_answer, with_names
 from approvals.asking.answers import answer_text, is_choice
@@ -83,8 +83,7 @@ class About:
 
     @property
     def needs_fresh_sign_in(self) -> bool:
-        request = self.request
-        return needs_fresh_sign_in(request.kind, request.priority, request.terms)
+        return permissions.needs_fresh_sign_in(self.request)
 
     @property
     def shown(self) -> ShownInput:

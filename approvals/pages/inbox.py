@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
-from approvals.access.fresh_sign_in import signed_in_at
 from approvals.access.rights import DECIDE
+from approvals.access.sessions import signed_in_at
 from approvals.access.standing import Standing
 from approvals.exceptions import Invalid, NotFound, UnreadParts
 from approvals.forms.unseen_parts import how_much

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions, queries
-from approvals.access.fresh_sign_in import signed_in_at
+from approvals.access.sessions import signed_in_at
 from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound, Refusal
 from approvals.forms.decision import sent_decision, sent_door, shown_digest

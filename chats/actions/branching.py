@@ -33,7 +33,7 @@ from chats.actions.writes import (
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
-from chats.queries import branches, projection, subagents
+from chats.queries import branches, projection
 from chats.queries.branches import OpenCalls
 from chats.states import CallState, CheckpointKind, FinishReason
 
@@ -267,10 +267,10 @@ def _copy_paused_turn(
     locked = lock_turn(turn.pk)
     assert locked is not None
     outcome = ask_people(locked, agent, notes=notes)
-    store(locked, outcome.signed)
-    if subagents.at_rest(turn, locked.progress.calls):
-        suspend(locked, outcome.requests)
+    if locked.at_rest():
+        suspend(locked, outcome)
     else:
+        store(locked, outcome.signed)
         # Grants or rules have decided all calls, or the agent has changed so that none could be asked, which is their result.
         parts = projection.message_parts(locked.progress.steps)
         _write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)

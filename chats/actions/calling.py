@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -31,7 +31,7 @@ from chats.actions.writes import (
 from chats.agent import events
 from chats.agent.tools import Tool
 from chats.exceptions import StopRequested
-from chats.models import Attachment, ToolCall, Turn
+from chats.models import Attachment, ToolCall
 from chats.queries import Progress
 from chats.queries.values import CallView
 from chats.states import CallState, TurnState
@@ -170,7 +170,15 @@ def begin_calls(locked: LockedTurn, tools: Tools) -> list[Execution]:
     locked.progress = transitions.start(before, tools, salts)
     pairs = zip(before.calls, locked.progress.calls, strict=True)
     running = [call for was, call in pairs if call.attempt > was.attempt]
-    runs = _runs(locked.turn, tools, {call.name for call in running})
+    # Only a tool that takes a ToolContext learns how often it ran before in the chat.
+    counted = [
+        name
+        for name in {call.name for call in running}
+        if (tool := tools[name]) is not None and tool.context_parameter
+    ]
+    chat_id = locked.turn.chat_id
+    earlier = _RUNS.all(chat=chat_id, names=counted) if counted else ()
+    runs = Counter(dict(earlier))
     executions: list[Execution] = []
     for call in running:
         runs[call.name] += 1
@@ -185,18 +193,6 @@ def begin_calls(locked: LockedTurn, tools: Tools) -> list[Execution]:
         )
         executions.append(run)
     return executions
-
-
-def _runs(turn: Turn, tools: Tools, names: Collection[str]) -> Counter[str]:
-    """Return the number of earlier runs in the turn's chat of each tool that takes a ToolContext."""
-    with_context = [
-        name
-        for name in names
-        if (tool := tools[name]) is not None and tool.context_parameter
-    ]
-    if not with_context:
-        return Counter()
-    return Counter(dict(_RUNS.all(chat=turn.chat_id, names=with_context)))
 
 
 #: How often tools were run in a chat.

@@ -13,10 +13,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.db.prepared import Prepared
+from approvals.db.prepared_writes import Write, write_together
 from approvals.db.transactions import after_commit, async_commit, in_line
 from approvals.text.secrets import mask_text
 from chats import doorbell
-from chats.actions import locking, rows, transitions
+from chats.actions import rows, transitions
 from chats.actions.calling import Execution, begin_calls
 from chats.actions.locking import (
     LEASE,
@@ -41,7 +42,7 @@ from chats.agent.agent import Agent
 from chats.agent.tools import Tool
 from chats.exceptions import LeaseLost
 from chats.models import Chat, Turn
-from chats.queries import Progress, history_before, subagents
+from chats.queries import Progress, history_before
 from chats.states import TurnState
 
 #: A claim, the turn, the last `seq` of its stream, and the runs of calls that were started with it.
@@ -65,12 +66,13 @@ def start_turn(
     source: str,
     known: Progress | None = None,
     new: bool = False,
+    also: Sequence[Write] = (),
     **below: Any,
 ) -> Turn:
     """Create the turn that answers `text`: begun in this process if it runs turns, otherwise queued.
 
-    `known` is the progress before the first step, if known. `new`: the open transaction has created the chat. `below` holds
-    `parent_call_id`, `root` and `depth` of a sub-agent's turn.
+    `known` is the progress before the first step, if known. `new`: the open transaction has created the chat. `also` are rows to
+    write with the turn, such as the message. `below` holds `parent_call_id`, `root` and `depth` of a sub-agent's turn.
     """
     owner = "" if below else doorbell.claims_as()
     if owner:
@@ -83,11 +85,13 @@ def start_turn(
         source=source,
         **below,
     )
-    rows.TURN.save(turn, lease=LEASE if owner else None)
+    writes = [*also, rows.TURN.of(turn, lease=LEASE if owner else None)]
     if not (new and chat.title):
         chat.title = chat.title or title_of(text)
         chat.updated_at = timezone.now()
-        rows.NAME_CHAT.run(pk=chat.pk, title=chat.title, updated_at=chat.updated_at)
+        name = {"title": chat.title, "updated_at": chat.updated_at}
+        writes.append(rows.NAME_CHAT.of(pk=chat.pk, **name))
+    write_together(writes)
     if owner:
         after_commit(_begin_here, turn, known)
     else:
@@ -142,7 +146,7 @@ def continue_locked(locked: LockedTurn, owner: str) -> Begun | None:
     """Like `continue_turn`, for a suspended turn that the open transaction has locked."""
     signed = settle_requests(locked)
     notify_all_after_commit(locked.turn)
-    if subagents.at_rest(locked.turn, locked.progress.calls):
+    if locked.at_rest():
         store(locked, signed)
         return None
     resume_parent(locked.turn)
@@ -189,16 +193,19 @@ def _begin(
     locked: LockedTurn, owner: str, signed: Mapping[str, Signed] | None = None
 ) -> Begun:
     """Claim a locked turn and start its ready calls."""
-    last = _claim(locked, owner)
+    last, claim = _claim(locked, owner)
     # The runner starts the calls of sub-agents: `delegate_calls`.
     own_tools = {tool.name: tool for tool in _tools(locked.turn) if tool.agent is None}
     started = [] if locked.turn.stopped else begin_calls(locked, own_tools)
-    store(locked, signed)
+    store(locked, signed, also=[claim])
     return locked.claim(), locked.turn, last, started
 
 
-def _claim(locked: LockedTurn, owner: str) -> int:
-    """Give a locked turn to a runner; return the last `seq` of its stream. The caller stores the recovered calls."""
+def _claim(locked: LockedTurn, owner: str) -> tuple[int, Write]:
+    """Give a locked turn to a runner; return the last `seq` of its stream, and the write that stores it.
+
+    The caller writes it, and stores the recovered calls.
+    """
     turn = locked.turn
     last = locked.last_seq
     if turn.attempt and turn.state != TurnState.SUSPENDED:
@@ -210,16 +217,16 @@ def _claim(locked: LockedTurn, owner: str) -> int:
     turn.attempt = turn.attempt + 1
     turn.version = turn.version + 1
     turn.finish_reason = ""
-    rows.CLAIM_TURN.run(
+    write = rows.CLAIM_TURN.of(
         pk=turn.pk,
         state=turn.state,
         attempt=turn.attempt,
         version=turn.version,
         lease_owner=owner,
-        lease=locking.LEASE,
+        lease=LEASE,
         finish_reason="",
     )
-    return last
+    return last, write
 
 
 def _last_seq(locked: LockedTurn) -> int:

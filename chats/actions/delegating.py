@@ -75,13 +75,16 @@ def _begin(above: Turn, call_pk: int, agent: Agent, task: str) -> Turn:
         root_id=above.chat.root_id or above.chat_id,
     )
     parts = [{"type": "text", "text": task}]
-    rows.MESSAGE.row(chat_id=chat.pk, message_id=uuid4().hex, role="user", parts=parts)
+    message = rows.MESSAGE.of_row(
+        chat_id=chat.pk, message_id=uuid4().hex, role="user", parts=parts
+    )
     return start_turn(
         chat,
         task,
         agent,
         source=above.source,
         new=True,
+        also=[message],
         parent_call_id=call_pk,
         root=above.top,
         depth=above.depth + 1,

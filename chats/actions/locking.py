@@ -28,8 +28,9 @@ from chats.actions.transitions import Transition
 from chats.agent import events
 from chats.exceptions import LeaseLost
 from chats.models import Turn
+from chats.queries import subagents
 from chats.queries.progress import Progress
-from chats.states import TurnState
+from chats.states import CallState, TurnState
 
 #: How long a runner keeps a turn without renewing its lease.
 LEASE = timedelta(seconds=15)
@@ -104,6 +105,14 @@ class LockedTurn:
             (TurnState.RUNNING, 1),
         }
         self.never_paused = first_run and self.turn.chat.branched_from_id is None
+
+    def at_rest(self) -> bool:
+        """Return whether it can only wait: for people, or for sub-agents that are all suspended."""
+        states = {call.state for call in self.progress.calls}
+        if CallState.DELEGATED in states:
+            below = {each.state for _, each in subagents.delegated(self.turn)}
+            return below == {TurnState.SUSPENDED}
+        return not states.isdisjoint({CallState.WAITING, CallState.UNKNOWN})
 
     def claim(self) -> Claim:
         """The claim of the turn's runner, once all changes are stored."""

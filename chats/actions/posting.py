@@ -258,7 +258,7 @@ def _begin(
     first: bool = False,
 ) -> Turn:
     parts = projection.user_parts(texts, context, store_files(chat, files))
-    rows.MESSAGE.row(
+    message = rows.MESSAGE.of_row(
         chat_id=chat.pk,
         message_id=message_id,
         role="user",
@@ -267,7 +267,15 @@ def _begin(
     )
     known = _opened_with(parts) if first and not files else None
     title = " ".join(texts) or parts[0].get("filename", "")
-    return start_turn(chat, title, agent, source=_source(via), known=known, new=first)
+    return start_turn(
+        chat,
+        title,
+        agent,
+        source=_source(via),
+        known=known,
+        new=first,
+        also=[message],
+    )
 
 
 def _opened_with(parts: list[JsonDict]) -> Progress:

@@ -20,7 +20,6 @@ from chats.actions.writes import Signed, notify_all_after_commit, queue_turn, st
 from chats.agent import registry
 from chats.agent.tools import QuestionAnswer
 from chats.models import Turn
-from chats.queries import subagents
 from chats.queries.values import CallView
 from chats.states import CallState, TurnState
 
@@ -70,9 +69,7 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
 def resume_locked(locked: LockedTurn) -> bool:
     """Queue a suspended turn locked by the caller, unless it has to wait; return whether it was queued."""
     turn = locked.turn
-    if turn.state != TurnState.SUSPENDED or subagents.at_rest(
-        turn, locked.progress.calls
-    ):
+    if turn.state != TurnState.SUSPENDED or locked.at_rest():
         return False
     turn.state = TurnState.QUEUED
     turn.finish_reason = ""

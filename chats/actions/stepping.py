@@ -9,12 +9,10 @@ from django.utils.translation import gettext as _
 
 from approvals.db import transactions
 from approvals.db.canonical_json import clean_text
-from approvals.db.prepared_writes import write_together
 from approvals.db.transactions import after_commit, async_commit
-from approvals.models import ApprovalRequest
 from chats import queries
 from chats.actions import transitions
-from chats.actions.asking import ask_people, has_asked_nothing
+from chats.actions.asking import AskedRequests, ask_people, has_asked_nothing
 from chats.actions.calling import Written, begin_calls
 from chats.actions.locking import Claim, LockedTurn, Recorded, claimed_turn
 from chats.actions.writes import (
@@ -164,21 +162,22 @@ def pause_turn(
         if new is not None:
             add_step(locked, new)
         outcome = ask_people(locked, agent)
-        store(locked, outcome.signed)
         closing = list(outcome.events)
-        resting = subagents.at_rest(turn, locked.progress.calls)
+        resting = locked.at_rest()
         if resting:
+            suspend(locked, outcome)
             closing += [events.StepEnded(step), events.TurnPaused()]
+        else:
+            store(locked, outcome.signed)
         added = number_events(next_seq, step, closing)
         write_events(locked, [*recorded, *added])
         if resting:
-            suspend(locked, outcome.requests)
             after_commit(queries.remember, turn, locked.progress, added[-1].seq)
     return Written(locked.claim(), added)
 
 
-def suspend(locked: LockedTurn, requests: Sequence[ApprovalRequest]) -> None:
-    """Suspend a locked turn, with a checkpoint and an event."""
+def suspend(locked: LockedTurn, asked: AskedRequests) -> None:
+    """Store a locked turn as suspended, with a checkpoint and an event, after people were asked about its calls."""
     turn = locked.turn
     turn.state = TurnState.SUSPENDED
     turn.finish_reason = FinishReason.TOOL_CALLS
@@ -194,12 +193,12 @@ def suspend(locked: LockedTurn, requests: Sequence[ApprovalRequest]) -> None:
         is_first=locked.never_paused,
         last=locked.progress.checkpoint,
     )
-    write_together([rest(turn), write])
+    store(locked, asked.signed, also=[rest(turn), write])
     locked.progress = replace(locked.progress, checkpoint=checkpoint)
     enqueue_event(
         "turn.suspended",
         locked,
-        {"requests": [str(request.pk) for request in requests]},
+        {"requests": [str(request.pk) for request in asked.requests]},
     )
     notify_after_commit(turn.chat_id)
 

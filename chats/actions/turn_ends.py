@@ -78,6 +78,10 @@ def end_turn(
     turn.usage = locked.progress.usage
     parts = _message_parts(locked) if with_message else []
     writes = [rest(turn), rows.TOUCH_CHAT.of(pk=turn.chat_id, updated_at=turn.ended_at)]
+    # A sub-agent's turn has no workflow of its own.
+    if workflow is not None and turn.root_id is None:
+        ended_as = _ENDS_OF_WORKFLOWS.get(state, WorkflowState.FAILED)
+        writes.append(desk.end_of_workflow(workflow, state=ended_as))
     if with_message:
         writes.append(_checkpoint(locked, parts, reason))
     if parts:
@@ -101,10 +105,6 @@ def end_turn(
     }
     enqueue_event("turn.completed", locked, ending)
     resume_parent(turn)
-    # A sub-agent's turn has no workflow of its own.
-    if workflow is not None and turn.root_id is None:
-        ended_as = _ENDS_OF_WORKFLOWS.get(state, WorkflowState.FAILED)
-        desk.end_workflow(workflow, state=ended_as)
     notify_after_commit(turn.chat_id)
 
 

@@ -217,25 +217,39 @@ Signed = tuple[Signatory | None, str]
 BY_RUNNER: Signed = (None, RUNNER)
 
 
-def store(locked: LockedTurn, signed: Mapping[str, Signed] | None = None) -> None:
-    """Write the changes of a locked turn: its new steps, its calls, and the audit entry of each result.
+def store(
+    locked: LockedTurn,
+    signed: Mapping[str, Signed] | None = None,
+    *,
+    also: Sequence[Write] = (),
+) -> None:
+    """Write the changes of a locked turn: its calls and its new steps, together, and the audit entry of each result.
 
     `signed` has, by toolCallId, the people who closed calls that the turn's runner did not. A caller that also asks people has
-    locked the workflow.
+    locked the workflow. `also` are rows to write with the calls. Raise LeaseLost if a call's row was closed after the turn was
+    read.
     """
     turn = locked.turn
     difference = changes(locked.stored, locked.progress)
+    writes = [_change_call(turn, call) for call in difference.calls]
     for index, step in enumerate(difference.steps, difference.first):
-        _add_step(locked, index, step)
-    for call in difference.calls:
-        _change_call(turn, call)
+        writes += _add_step(locked, index, step, place=len(writes))
+    stored = write_together([*writes, *also])
+    for call, row in zip(difference.calls, stored, strict=False):
+        if row is None:
+            raise LeaseLost(
+                f"call {call.tool_call_id} of turn {turn.pk} was closed by a process that does not count its changes"
+            )
     locked.stored = locked.progress
     for call in difference.closed:
         by, via = (signed or {}).get(call.tool_call_id, BY_RUNNER)
         record_result(locked, call, actor=by, via=via)
 
 
-def _add_step(locked: LockedTurn, index: int, step: StepView) -> None:
+def _add_step(
+    locked: LockedTurn, index: int, step: StepView, *, place: int
+) -> list[Write]:
+    """Return the writes of a step with its calls, the first of which has this place in their batch."""
     turn = locked.turn
     writes = [
         rows.STEP.of_row(
@@ -256,11 +270,12 @@ def _add_step(locked: LockedTurn, index: int, step: StepView) -> None:
     if index == 0 and step.is_shown:
         writes.append(new_message(turn))
     named = {"chat_id": turn.chat_id, "turn_id": turn.pk}
-    writes += [
-        rows.CALL.of_row(**named, **_new_call(call, locked.at), keys={"step_id": 0})
+    keys = {"step_id": place}
+    calls = [
+        rows.CALL.of_row(**named, **_new_call(call, locked.at), keys=keys)
         for call in step.calls
     ]
-    write_together(writes)
+    return [*writes, *calls]
 
 
 def _new_call(call: CallView, at: datetime) -> JsonDict:
@@ -277,25 +292,21 @@ def _new_call(call: CallView, at: datetime) -> JsonDict:
     }
 
 
-def _change_call(turn: Turn, call: CallView) -> None:
-    """Store a changed call. Raise LeaseLost if its row was closed after the turn was read."""
+def _change_call(turn: Turn, call: CallView) -> Write:
+    """Return the write of a changed call, which writes nothing if its row is closed."""
     columns = {"chat": turn.chat_id, "tool_call_id": call.tool_call_id} | _state_of(
         call
     )
     match call.state:
         case CallState.EXECUTING | CallState.DELEGATED:
-            changed = rows.START_CALL.run(**columns, started_at=timezone.now())
+            return rows.START_CALL.of(**columns, started_at=timezone.now())
         case CallState.READY if not call.attempt:
             # Its runner released it before it ran.
-            changed = rows.START_CALL.run(**columns, started_at=None)
+            return rows.START_CALL.of(**columns, started_at=None)
         case _ if call.state in CLOSED:
-            changed = rows.CLOSE_CALL.run(**columns, finished_at=timezone.now())
+            return rows.CLOSE_CALL.of(**columns, finished_at=timezone.now())
         case _:
-            changed = rows.CHANGE_CALL.run(**columns)
-    if not changed:
-        raise LeaseLost(
-            f"call {call.tool_call_id} of turn {turn.pk} was closed by a process that does not count its changes"
-        )
+            return rows.CHANGE_CALL.of(**columns)
 
 
 def _state_of(call: CallView) -> JsonDict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -38,7 +39,7 @@ class Task(BaseModel):
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Agent:
     """An agent that answers in chats; list its dotted path in `HITL_AGENTS`.
 
@@ -145,13 +146,13 @@ class Agent:
             raise ValueError(f"agent {self.name} has no output type")
         return self.output.model_validate_json(text)
 
-    @property
+    @cached_property
     def all_tools(self) -> Sequence[Tool]:
         """Its tools, and the tools that ask people for permission to use a server tool."""
-        return (*self.tools, *(each.asking for each in self._gated))
+        return (*self.tools, *(each.asking for each in self.gated))
 
-    @property
-    def _gated(self) -> list[ServerTool | McpServer]:
+    @cached_property
+    def gated(self) -> list[ServerTool | McpServer]:
         """Server tools and MCP servers that need a person's approval before they are offered to the model."""
         offered: list[ServerTool | McpServer] = [*self.server_tools, *self.mcp_servers]
         return [each for each in offered if each.needs_approval]
@@ -169,9 +170,7 @@ class Agent:
 
         It has the server tools and MCP servers that may be used now, and for each other one the tool that asks for it.
         """
-        if not self._gated:
-            return self
-        gated = [each for each in self._gated if each.asking.name not in approved]
+        gated = [each for each in self.gated if each.asking.name not in approved]
         server_tools = [
             replace(each, needs_approval=False)
             for each in self.server_tools

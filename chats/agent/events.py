@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -244,7 +244,6 @@ FIRST_WORDS = (
     ToolInputStarted,
     TurnFailed,
 )
-PIECES = (TextDelta, ReasoningDelta, ToolInputDelta)
 #: In a row with several pieces of a text: the offsets at which they end.
 ENDS = "ends"
 
@@ -267,9 +266,14 @@ def from_json(stored: JsonDict) -> Event:
 
 def is_piece_of(event: Event, other: Event) -> bool:
     """Return whether two events are pieces of the same text, so that one row can hold both."""
-    if not isinstance(event, PIECES) or not isinstance(other, PIECES):
-        return False
-    return replace(event, text="") == replace(other, text="")
+    match event, other:
+        case (
+            (TextDelta(text_id), TextDelta(other_id))
+            | (ReasoningDelta(text_id), ReasoningDelta(other_id))
+            | (ToolInputDelta(text_id), ToolInputDelta(other_id))
+        ):
+            return text_id == other_id
+    return False
 
 
 def pieces_to_json(pieces: Sequence[Event]) -> JsonDict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from approvals.db.canonical_json import (
@@ -187,8 +187,9 @@ def _planned(agent: Agent, event: ToolInputReady) -> Event:
 
 def _clean(event: Event) -> Event:
     """Return a storable form of a model's event: half of a surrogate pair would make each write of the stream fail."""
-    values = {each.name: getattr(event, each.name) for each in fields(event)}
-    return replace(event, **{name: clean_json(value) for name, value in values.items()})
+    values = {name: getattr(event, name) for name in event.__dataclass_fields__}
+    cleaned = clean_json(values)
+    return event if cleaned == values else replace(event, **cleaned)
 
 
 def _is_id(value: Any) -> bool:
@@ -244,7 +245,9 @@ def _whole_characters(
             if FIRST_HALVES[0] <= whole[-1:] <= FIRST_HALVES[1]:
                 halves[type(event), text_id] = whole[-1]
                 whole = whole[:-1]
-            if whole or not text:
+            if whole == text:
+                yield event
+            elif whole:
                 yield replace(event, text=whole)
             return
         case TextEnded(text_id) if half := halves.pop((TextDelta, text_id), ""):

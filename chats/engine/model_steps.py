@@ -135,7 +135,8 @@ class ModelSteps:
             return await self._commit(
                 agent, index, self._limit_answer(agent), "pausepoint"
             )
-        agent = agent.offered(progress.approved)
+        if agent.gated:
+            agent = agent.offered(progress.approved)
         provider = current()
         history = progress.history
         async with unless(stopped):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db.models import BigAutoField, Q, QuerySet
@@ -12,8 +12,7 @@ from approvals.db.prepared import Parameter, Prepared, Values
 from approvals.models import ApprovalRequest
 from approvals.states import Status
 from chats.models import Chat, ToolCall, Turn
-from chats.queries.values import CallView
-from chats.states import CallState, TurnState
+from chats.states import CallState
 
 
 def delegated(turn: Turn) -> list[tuple[ToolCall, Turn]]:
@@ -124,11 +123,3 @@ def parent_chat(chat: Chat) -> Chat | None:
     if chat.root_id is None:
         return None
     return Chat.objects.filter(tool_calls__children__chat=chat).first()
-
-
-def at_rest(turn: Turn, calls: Iterable[CallView]) -> bool:
-    """Return whether a turn with these calls can only wait: for people, or for sub-agents that are all suspended."""
-    known = {call.state for call in calls}
-    if CallState.DELEGATED in known:
-        return {below.state for _, below in delegated(turn)} == {TurnState.SUSPENDED}
-    return not known.isdisjoint({CallState.WAITING, CallState.UNKNOWN})

@@ -35,8 +35,9 @@ from django.views.generic import View
 
 from approvals import actions
 from approvals.access.factors import FACTORS, has_factor
-from approvals.access.fresh_sign_in import is_fresh, signed_in_at
+from approvals.access.fresh_sign_in import is_fresh
 from approvals.access.rate_limits import client_address
+from approvals.access.sessions import signed_in_at
 from approvals.actions.locking import lock_standing
 from approvals.administration.account_mails import (
     AccountMailReason,

@@ -53,6 +53,7 @@ READS = frozenset({"GET", "HEAD", "OPTIONS"})
 FOR_PEOPLE = frozenset(
     {
         "whitenoise.middleware.WhiteNoiseMiddleware",
+        "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
         "django.contrib.auth.middleware.AuthenticationMiddleware",
         "hitlsite.middleware.LanguageMiddleware",

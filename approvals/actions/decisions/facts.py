@@ -97,12 +97,14 @@ def read_seen(
     request: ApprovalRequest, standing: Standing, sent: Sent
 ) -> DecisionFacts:
     """Read the facts by which an answer to a waiting request may be refused before the lock."""
-    facts = read_right(request, standing, sent)
-    return replace(
-        facts,
+    facts = replace(
+        read_right(request, standing, sent),
         known=known_of(request, sent.answer, sent.via),
-        sign_in=refuse_old_sign_in(request, sent.answer.signed_in_at, sent.via),
     )
+    if not permissions.needs_fresh_sign_in(request):
+        return facts
+    at = sent.answer.signed_in_at
+    return replace(facts, sign_in=refuse_old_sign_in(request, at, sent.via))
 
 
 def read_facts(locked: LockedFor, sent: Sent) -> DecisionFacts:

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
 from approvals.access.callers import DEFAULT_SCOPES, KEY_SCOPE, hash_of, known_key_of
-from approvals.access.key_texts import new_text, prefix_in
 from approvals.access.permissions import may_administer
 from approvals.access.standing import Standing, standing_of
 from approvals.access.tool_lists import ToolLists, lists_from
@@ -39,7 +38,9 @@ from approvals.models.keys import (
     ApiKey,
     default_expiry,
     live,
+    new_text,
     next_warning,
+    prefix_in,
 )
 from approvals.policy.loosening import lists_loosen
 from approvals.record import audit

@@ -20,14 +20,12 @@ Chunk = JsonDict
 
 HEADERS = {**sse.HEADERS, "x-vercel-ai-ui-message-stream": "v1"}
 DONE = b"data: [DONE]\n\n"
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 BEGUN_AGAIN = "The answer was restarted on the server. Reload the chat to see it."
 
 
 def frames(chunks: Iterable[Chunk]) -> bytes:
-    return b"".join(
-        sse.frame(json.dumps(chunk, ensure_ascii=False, separators=(",", ":")))
-        for chunk in chunks
-    )
+    return b"".join(sse.frame(_encoder.encode(chunk)) for chunk in chunks)
 
 
 class MessageStream:

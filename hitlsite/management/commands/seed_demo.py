@@ -17,11 +17,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from approvals.access.key_texts import text_of
 from approvals.administration.first_run import first_question
 from approvals.administration.keys.actions import create_key
 from approvals.management.refusing import RefusingCommand
-from approvals.models.keys import ApiKey
+from approvals.models.keys import ApiKey, text_of
 from hitlsite.demo import history
 from hitlsite.demo.people import (
     COLLEAGUES,

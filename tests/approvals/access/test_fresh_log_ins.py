@@ -9,7 +9,9 @@ import pytest
 from django.contrib.sessions.backends.base import SessionBase
 from django.utils import timezone
 
-from approvals.access.fresh_sign_in import SignInAgain, refuse_old_sign_in, signed_in_at
+from approvals.access.fresh_sign_in import SignInAgain, refuse_old_sign_in
+from approvals.access.permissions import needs_fresh_sign_in
+from approvals.access.sessions import signed_in_at
 from approvals.models import ApprovalRequest
 from approvals.policy.terms import Terms
 from approvals.states import Door, Kind, Priority
@@ -46,22 +48,20 @@ def test_a_session_that_says_nothing_of_a_log_in_has_no_time_of_one():
 def refused(terms: dict[str, Any] | None, via: Door, minutes: int | None) -> str:
     """What someone is told who logged in so many minutes ago, or at no time that is known; empty if it is fresh enough."""
     at = None if minutes is None else timezone.now() - timedelta(minutes=minutes)
-    refusal = refuse_old_sign_in(ApprovalRequest(terms=terms), at, via)
+    request = ApprovalRequest(terms=terms)
+    refusal = refuse_old_sign_in(request, at, via) if needs_fresh_sign_in(request) else None
     return "" if refusal is None else str(refusal)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "minutes", "told"), [((), 90, False), (("critical",), 90, True), (("critical",), 1, False)]
-)
-def test_the_settings_can_want_a_fresh_log_in_for_critical_approvals(settings, wanted, minutes, told):
+@pytest.mark.parametrize("wanted", [(), ("critical",)])
+def test_the_settings_can_want_a_fresh_log_in_for_critical_approvals(settings, wanted):
     settings.HITL_FRESH_SIGN_IN_FOR = wanted
-    at = timezone.now() - timedelta(minutes=minutes)
-    for request, refuses in (
-        (ApprovalRequest(kind=Kind.APPROVAL, priority=Priority.CRITICAL), told),
+    for request, needed in (
+        (ApprovalRequest(kind=Kind.APPROVAL, priority=Priority.CRITICAL), bool(wanted)),
         (ApprovalRequest(kind=Kind.APPROVAL, priority=Priority.HIGH), False),
         (ApprovalRequest(kind=Kind.QUESTION, priority=Priority.CRITICAL), False),
     ):
-        assert (refuse_old_sign_in(request, at, Door.DASHBOARD) is not None) is refuses
+        assert needs_fresh_sign_in(request) is needed
 
 
 @pytest.mark.parametrize("via", [Door.DASHBOARD, Door.CHAT])

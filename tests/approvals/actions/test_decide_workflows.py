@@ -7,6 +7,7 @@ import pytest
 from approvals import actions
 from approvals.asking.asks import Ask
 from approvals.asking.digests import input_digest
+from approvals.db.prepared_writes import write_together
 from approvals.exceptions import Conflict, Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import ENDED, Kind, Priority, Verdict, WorkflowState
@@ -61,10 +62,10 @@ def test_requests_of_one_workflow_do_not_touch_another():
 def test_a_workflow_ends_once_and_only_without_waiting_requests(state):
     owner, decider = alice(), bob()
     request = make_request(owner)
-    actions.end_workflow(request.workflow, state=state)
+    write_together([actions.end_of_workflow(request.workflow, state=state)])
     assert waits(request.workflow) == ("suspended", 1, 2, True)
     decide(request, decider, Verdict.APPROVE)
-    actions.end_workflow(request.workflow, state=state)
+    write_together([actions.end_of_workflow(request.workflow, state=state)])
     ended = Workflow.objects.get(pk=request.workflow_id)
     assert (ended.state, ended.ended, ended.ended_at is not None, waits(ended)[1:]) == (
         state,
@@ -72,7 +73,7 @@ def test_a_workflow_ends_once_and_only_without_waiting_requests(state):
         True,
         (0, None, False),
     )
-    actions.end_workflow(ended, state=next(other for other in ENDED if other != state))
+    write_together([actions.end_of_workflow(ended, state=next(other for other in ENDED if other != state))])
     assert (
         Workflow.objects.values().get() == Workflow.objects.filter(state=state, ended_at=ended.ended_at).values().get()
     )
@@ -81,7 +82,7 @@ def test_a_workflow_ends_once_and_only_without_waiting_requests(state):
 def test_an_ended_workflow_takes_no_request():
     owner = alice()
     workflow = make_workflow(owner)
-    actions.end_workflow(workflow, state=WorkflowState.COMPLETED)
+    write_together([actions.end_of_workflow(workflow, state=WorkflowState.COMPLETED)])
     with pytest.raises(Conflict, match=r"^This workflow has ended\."):
         make_request(owner, workflow=workflow)
     assert (ApprovalRequest.objects.count(), waits(workflow)) == (0, ("completed", 0, None, False))
@@ -103,7 +104,7 @@ def test_asking_the_same_again_returns_the_existing_request_whatever_its_status(
         make_request(owner, workflow=workflow, tool_call_id="call-1", input={"orderId": "4711", "amount": 120}) == first
     )
     decide(first, decider, Verdict.REJECT)
-    actions.end_workflow(workflow, state=WorkflowState.COMPLETED)
+    write_together([actions.end_of_workflow(workflow, state=WorkflowState.COMPLETED)])
     again = make_request(owner, workflow=workflow, tool_call_id="call-1")
     assert (again, again.status) == (first, "rejected")
     assert (ApprovalRequest.objects.count(), AuditEntry.objects.filter(event="request.created").count()) == (1, 1)

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 )
 
 from approvals import actions
+from approvals.db.prepared_writes import write_together
 from approvals.exceptions import AlreadyDecided, Expired, Invalid, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.states import ENDED, Kind, Priority, Status, Verdict, WorkflowState
@@ -123,7 +124,7 @@ class Desk(RuleBasedStateMachine):
         waiting = Workflow.objects.get().open_count > 0
         before = Workflow.objects.get().state
         with transaction.atomic():
-            actions.end_workflow(self.workflow, state=WorkflowState(state))
+            write_together([actions.end_of_workflow(self.workflow, state=WorkflowState(state))])
             assert Workflow.objects.get().state == (before if waiting else state)
             transaction.set_rollback(True)
 

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from approvals.access.fresh_sign_in import signed_in_at
+from approvals.access.sessions import signed_in_at
 from approvals.administration.people.actions import create_roles
 from approvals.administration.people.queries import roles_of
 from approvals.models import GroupMapping, Role

@@ -38,14 +38,13 @@ def cookies_of(user) -> str:
     return f"sessionid={browser.cookies['sessionid'].value}"
 
 
-def test_a_call_with_a_token_passes_twelve_middleware():
+def test_a_call_with_a_token_passes_eleven_middleware():
     assert passed(handler()._calls._middleware_chain) == [
         "hitlsite.middleware.ContentSecurityPolicyMiddleware",
         "django.middleware.security.SecurityMiddleware",
         "hitlsite.middleware.CacheControlMiddleware",
         "corsheaders.middleware.CorsMiddleware",
         "hitlsite.server.outages.OutageMiddleware",
-        "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.common.CommonMiddleware",
         "approvals.access.callers.MachineMiddleware",
         "hitlsite.middleware.LoginRequired",

@@ -10,10 +10,9 @@ from django.core import mail
 from django.test import Client
 
 from approvals.access import rate_limits
-from approvals.access.key_texts import new_text, prefix_in
 from approvals.administration.keys.actions import create_key, revoke_key
 from approvals.models import AuditEntry
-from approvals.models.keys import ApiKey
+from approvals.models.keys import ApiKey, new_text, prefix_in
 from approvals.outbound import mailing
 from approvals.states import Door
 from tests.support.machine import Machine

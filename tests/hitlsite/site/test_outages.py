@@ -9,9 +9,9 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import ConnectionPool
 
-from approvals.access.key_texts import text_of
 from approvals.db import pool
 from approvals.db.transactions import LineTooLong
+from approvals.models.keys import text_of
 from chats import actions
 from chats.actions.locking import Recorded
 from chats.agent import events

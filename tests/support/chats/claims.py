@@ -20,6 +20,6 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
         if free is None:
             return None
         locked = locked_turn(free)
-        last = claiming._claim(locked, owner)
-        store(locked)
+        last, claim = claiming._claim(locked, owner)
+        store(locked, also=[claim])
         return locked.claim(), locked.turn, last

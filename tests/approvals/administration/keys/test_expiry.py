@@ -10,14 +10,13 @@ from django.core import mail
 from django.utils import timezone, translation
 
 from approvals import actions
-from approvals.access.key_texts import text_of
 from approvals.administration.keys.actions import create_key, revoke_key, rotate_key, warn_of_expiring_keys
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.exceptions import NotAuthenticated
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Preferences
 from approvals.models.actors import KeyActor
-from approvals.models.keys import ApiKey, next_warning
+from approvals.models.keys import ApiKey, next_warning, text_of
 from approvals.outbound import mailing
 from approvals.states import Door, Verdict
 from tests.approvals.administration.people.test_people import administrator

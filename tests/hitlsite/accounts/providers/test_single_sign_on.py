@@ -15,7 +15,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from oidc_provider_mock import run_server_in_thread
 
-from approvals.access.fresh_sign_in import is_fresh, signed_in_at
+from approvals.access.fresh_sign_in import is_fresh
+from approvals.access.sessions import signed_in_at
 from approvals.administration.people.actions import create_roles
 from approvals.administration.people.queries import roles_of
 from approvals.models import AuditEntry, Invitation
