@@ -126,11 +126,11 @@ def documents_of(planted: Planted) -> str:
 
 def exports_of(planted: Planted) -> str:
     """Return the audit log and the chat as other people export them."""
-    return audit_log() + all_of(pieces(planted.chat))
+    return audit_log() + all_of(export.lines(AuditEntry.objects.all(), "ocsf")) + all_of(pieces(planted.chat))
 
 
 def audit_log() -> str:
-    return "".join(all_of(export.lines(AuditEntry.objects.all(), kind)) for kind in ("jsonl", "ocsf"))
+    return all_of(export.lines(AuditEntry.objects.all(), "jsonl"))
 
 
 READ = {"pages": pages_of, "documents and events": documents_of, "exports": exports_of}
