@@ -81,6 +81,7 @@ class Group:
 
 def create_person(stated: Person, *, by: Actor) -> User:
     """Create a person without a password. If the provider deleted one of this username, the same account comes back, empty."""
+    _check_length(stated.username, stated.external_id)
     former = User.objects.filter(username__iexact=stated.username).first()
     if former is not None:
         deleted = ScimPerson.objects.filter(person=former, deleted_at__isnull=False)
@@ -186,6 +187,7 @@ def _require_own_account(person: User, row: ScimPerson, by: Actor) -> None:
 
 def _check(stated: Person, person: User | None) -> None:
     """Raise Invalid or Conflict for a new username or address that cannot be used."""
+    _check_length(stated.username, stated.external_id)
     try:
         if person is None or person.username != stated.username:
             others = User.objects.exclude(pk=person.pk if person else None)
@@ -199,7 +201,6 @@ def _check(stated: Person, person: User | None) -> None:
             User._meta.get_field("email").run_validators(stated.email)
     except ValidationError as error:
         raise Invalid(" ".join(error.messages)) from None
-    _check_length(stated.external_id)
 
 
 def _check_length(*names: str) -> None:

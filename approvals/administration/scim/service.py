@@ -62,6 +62,7 @@ from approvals.exceptions import Invalid, Refusal
 from approvals.json_types import JsonDict
 from approvals.models import ScimGroup
 from approvals.models.actors import KeyActor
+from approvals.models.scim import MAX_NAME
 from approvals.text.translation import translated
 
 MAX_BODY = 1_000_000
@@ -317,7 +318,9 @@ def _columns(kind: str, condition: Any) -> Q:
         "Group": {"displayname": "name__iexact", "externalid": "external_id"},
     }
     column = columns[kind].get(str(node.attr_path).casefold())
-    return Q(**{column: value}) if column and isinstance(value, str) else Q()
+    if not column or not isinstance(value, str):
+        return Q()
+    return Q(**{column: value}) if len(value) <= MAX_NAME else Q(pk__in=[])
 
 
 def _person(resource: Resource[Any]) -> actions.Person:

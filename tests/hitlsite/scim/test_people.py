@@ -133,7 +133,7 @@ def test_a_leaver_loses_everything_within_the_answer(directory, settings):
     person.set_password(PASSWORD)
     person.save()
     client = Client()
-    client.login(username="ann", password=PASSWORD)
+    client.post("/login/", {"username": "ann", "password": PASSWORD})
     create_key(person, name="bot", scopes=("ask",))
     assert client.get("/").status_code == 200
     assert directory.patch(ann, DEACTIVATE).status == 204
