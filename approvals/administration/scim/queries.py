@@ -115,7 +115,9 @@ def _group(group: ScimGroup) -> JsonDict:
     if group.external_id:
         document["externalId"] = group.external_id
     if members:
-        document["members"] = [{"value": f"{PERSON}{pk}"} for pk in members]
+        document["members"] = [
+            {"value": f"{PERSON}{pk}", "$ref": f"Users/{PERSON}{pk}"} for pk in members
+        ]
     return _versioned(document, "Group", group.created_at, group.changed_at)
 
 

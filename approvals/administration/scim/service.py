@@ -81,8 +81,7 @@ KEPT: dict[str, dict[str, set[str]]] = {
         "active": set(),
         "emails": {"value", "type", "primary"},
     },
-    # A member is its id alone: the library takes entries out only if they are equal.
-    "Group": {"displayName": set(), "members": {"value"}},
+    "Group": {"displayName": set(), "members": {"value", "$ref"}},
 }
 
 
@@ -124,6 +123,10 @@ def _keep(schema: Schema, kept: dict[str, set[str]]) -> None:
             attribute.sub_attributes = [
                 each for each in attribute.sub_attributes or () if each.name in parts
             ]
+        for part in attribute.sub_attributes or ():
+            if part.reference_types:
+                # Groups have no groups.
+                part.reference_types = ["User"]
 
 
 class Service(ScimService):
@@ -152,7 +155,7 @@ class Service(ScimService):
 
 
 def _plain_members(value: Any) -> Any:
-    """Return a body in which operations on members name them by their ids alone."""
+    """Return a body in which operations on members name them by their ids alone: the library compares whole entries."""
     if isinstance(value, list):
         return [_plain_members(each) for each in value]
     if not isinstance(value, dict):
