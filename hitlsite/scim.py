@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
@@ -28,8 +27,6 @@ class _Scim(Endpoint):
 
 def _respond(request: HttpRequest, caller: Caller, address: str = "") -> HttpResponse:
     """Respond in the form of SCIM."""
-    from scim2_server.requests import ScimRequest  # noqa: PLC0415 - loaded late
-
     from approvals.administration.scim.service import (  # noqa: PLC0415 - loaded late
         respond,
     )
@@ -40,17 +37,7 @@ def _respond(request: HttpRequest, caller: Caller, address: str = "") -> HttpRes
     if len(body) > MAX_BODY:
         message = _("The body is larger than %(limit)s bytes. Send less.")
         raise TooLarge(message % {"limit": grouped(MAX_BODY)})
-    result = respond(
-        ScimRequest(
-            method=cast(str, request.method),
-            base_url=f"{settings.PUBLIC_URL}/scim/v2",
-            path=address,
-            query=request.GET.dict(),
-            headers=request.headers,
-            body=body,
-        ),
-        cast(KeyActor, caller.actor),
-    )
+    result = respond(request, address, body, cast(KeyActor, caller.actor))
     content = "" if result.body is None else json.dumps(result.body)
     return HttpResponse(content, status=result.status, headers=result.headers)
 

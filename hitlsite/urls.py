@@ -34,7 +34,8 @@ urlpatterns += [
     path("api/v1/", include("approvals.api.urls")),
     path("api/v1/leaked-keys", leaked_keys, name="leaked-keys"),
     path("mcp", include("approvals.api.mcp.urls")),
-    re_path(r"^scim/v2(?P<address>/.*)?$", scim, name="scim"),
+    path("scim/v2", scim),
+    path("scim/v2<path:address>", scim, name="scim"),
 ]
 if apps.is_installed("chats"):
     urlpatterns += [

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet, TextField
+from django.db.models import Count, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
 from approvals.access.callers import SCIM
+from approvals.administration.people.queries import roles_by_group
 from approvals.db.canonical_json import canonical
 from approvals.exceptions import NotFound
 from approvals.json_types import JsonDict
-from approvals.models import ApiKey, ScimGroup, ScimRefusal
+from approvals.models import ApiKey, GroupMapping, ScimGroup, ScimRefusal
 from approvals.models.keys import live
 
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:"
@@ -24,6 +26,8 @@ PERSON = "p"
 GROUP = "g"
 #: Of a document of a group with many people.
 MAX_DOCUMENT = 8_000_000
+#: Groups that the page lists.
+MAX_GROUPS = 200
 
 
 def number_in(text: str | None, letter: str) -> int:
@@ -152,3 +156,27 @@ def counts() -> dict[str, int]:
         "inactive": known.filter(is_active=False).count(),
         "groups": ScimGroup.objects.count(),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group of the provider, the number of its people, and the names of the roles and teams that it gives."""
+
+    name: str
+    size: int
+    gives: Sequence[str]
+
+
+def groups_with_effects() -> list[GroupRow]:
+    """Return the groups by name, at most MAX_GROUPS."""
+    groups = ScimGroup.objects.annotate(size=Count("people")).order_by("name")
+    mappings = GroupMapping.objects.filter(issuer=SCIM).select_related("group")
+    roles = roles_by_group()
+    gives: dict[str, list[str]] = {}
+    for each in mappings.order_by("group__name"):
+        name = roles.get(each.group_id, each.group.name)
+        gives.setdefault(each.value, []).append(name)
+    return [
+        GroupRow(each.name, each.size, gives.get(each.name, ()))
+        for each in groups[:MAX_GROUPS]
+    ]

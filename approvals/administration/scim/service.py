@@ -9,9 +9,11 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from scim2_models import (
     AuthenticationScheme,
@@ -211,8 +213,8 @@ class Storage(ScimStorage):
         response_parameters: ResponseParameters[Any] | None = None,
     ) -> Resource[Any]:
         if resource_type.name == "User":
-            found = seen_people().filter(pk=number_in(resource_id, PERSON))
-            resources = _people(found)
+            people = seen_people().filter(pk=number_in(resource_id, PERSON))
+            resources = _people(people)
         else:
             groups = ScimGroup.objects.filter(pk=number_in(resource_id, GROUP))
             resources = _groups(groups)
@@ -366,19 +368,27 @@ _SERVICE = Service(_PROVIDER)
 _MODELS: dict[str, Any] = {name: _PROVIDER.model_for(name) for name in KEPT}
 
 
-def respond(request: ScimRequest, actor: KeyActor) -> ScimResponse:
+def respond(
+    request: HttpRequest, path: str, body: bytes, actor: KeyActor
+) -> ScimResponse:
     """Respond to a request of a key for SCIM, and keep a refused change."""
-    storage = Storage(actor, writes=request.method not in READS)
+    call = ScimRequest(
+        method=cast(str, request.method),
+        base_url=f"{settings.PUBLIC_URL}/scim/v2",
+        path=path,
+        query=request.GET.dict(),
+        headers=request.headers,
+        body=body,
+    )
+    storage = Storage(actor, writes=call.method not in READS)
     try:
-        response = ScimHandler(_SERVICE, storage).handle(request)
+        response = ScimHandler(_SERVICE, storage).handle(call)
     except SCIMException as error:
         response = _SERVICE.error_response(error)
         if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             # What the library does not support, which is no fault of the server.
             response = _SERVICE.error_response(InvalidValueException(detail=str(error)))
-        if request.method not in READS:
+        if storage.writes:
             detail = str(error)
-            actions.record_refusal(
-                actor, request.method, request.path, response.status, detail
-            )
+            actions.record_refusal(actor, call.method, path, response.status, detail)
     return response

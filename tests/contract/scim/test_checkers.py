@@ -1,4 +1,4 @@
-"""Two independent checkers of SCIM 2.0 against a real server. What they find is in a table of docs/reference/scim.md, with reasons."""
+"""Two independent checkers of SCIM 2.0 against a real server: what they find is in a table of docs/reference/scim.md."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from approvals.states import Door
 from tests.support.desk.pressing import browser
 from tests.support.machine import API, Machine
 from tests.support.people import bob
-from tests.support.scim import CORE, Directory, administrator, error_of
+from tests.support.desk.scim import CORE, Directory, administrator, error_of
 
 pytestmark = pytest.mark.django_db
 

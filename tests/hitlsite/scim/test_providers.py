@@ -9,7 +9,7 @@ import pytest
 from approvals.administration.people.queries import roles_of
 from approvals.models import ScimGroup
 from approvals.models.people import RoleName
-from tests.support.scim import CORE, PATCH, Directory, administrator, map_group, path_of, user_of
+from tests.support.desk.scim import CORE, PATCH, Directory, administrator, map_group, path_of, user_of
 
 pytestmark = pytest.mark.django_db
 
@@ -143,7 +143,9 @@ def test_okta_from_the_import_to_the_leaver(directory):
 
 def test_the_documents_of_the_service_say_what_it_keeps(directory):
     config = directory.get("/ServiceProviderConfig").body
-    assert {name: config[name]["supported"] for name in ("patch", "bulk", "filter", "sort", "etag", "changePassword")} == {
+    assert {
+        name: config[name]["supported"] for name in ("patch", "bulk", "filter", "sort", "etag", "changePassword")
+    } == {
         "patch": True,
         "bulk": True,
         "filter": True,
