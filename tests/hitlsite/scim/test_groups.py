@@ -18,9 +18,9 @@ from approvals.models import AuditEntry, Grant, PendingChange
 from approvals.models.people import RoleName
 from approvals.states import Verdict
 from tests.approvals.actions.policy.granting import give, terms
+from tests.support.desk.scim import CORE, Directory, administrator, error_of, map_group, path_of, user_of
 from tests.support.desk.votes import both, group, make_team, make_voted, progress_of, vote
 from tests.support.people import PASSWORD, alice
-from tests.support.desk.scim import CORE, Directory, administrator, error_of, map_group, path_of, user_of
 
 pytestmark = pytest.mark.django_db
 

@@ -16,9 +16,9 @@ from approvals.exceptions import NotAllowed
 from approvals.models import ApiKey, PendingChange, ScimRefusal
 from approvals.states import Door
 from tests.support.desk.pressing import browser
+from tests.support.desk.scim import CORE, Directory, administrator, error_of
 from tests.support.machine import API, Machine
 from tests.support.people import bob
-from tests.support.desk.scim import CORE, Directory, administrator, error_of
 
 pytestmark = pytest.mark.django_db
 

@@ -6,9 +6,9 @@ import pytest
 
 from approvals.models.people import RoleName
 from tests.support.desk.pressing import browser
+from tests.support.desk.scim import CORE, Directory, administrator, map_group
 from tests.support.markup import parse
 from tests.support.people import carol
-from tests.support.desk.scim import CORE, Directory, administrator, map_group
 
 pytestmark = pytest.mark.django_db
 

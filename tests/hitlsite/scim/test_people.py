@@ -13,8 +13,8 @@ from approvals.administration.people.actions import give_roles, set_active
 from approvals.administration.sign_in.actions import set_break_glass
 from approvals.models import ApiKey, AuditEntry, Invitation
 from approvals.models.people import PersonSession, RoleName
-from tests.support.people import PASSWORD, alice, bob
 from tests.support.desk.scim import CORE, Directory, administrator, error_of, path_of, user_of
+from tests.support.people import PASSWORD, alice, bob
 
 pytestmark = pytest.mark.django_db
 
