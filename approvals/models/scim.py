@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -49,7 +49,9 @@ class ScimGroup(models.Model):
 
     name = models.CharField(max_length=MAX_NAME)
     external_id = models.CharField(max_length=MAX_NAME, blank=True)
-    people = models.ManyToManyField(User, related_name="scim_groups")
+    people: models.ManyToManyField[Any, Any] = models.ManyToManyField(
+        User, related_name="scim_groups"
+    )
     created_at = models.DateTimeField(default=timezone.now)
     changed_at = models.DateTimeField(default=timezone.now)
 

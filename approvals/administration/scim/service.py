@@ -59,7 +59,7 @@ from approvals.administration.scim.queries import (
     primary_of,
     seen_people,
 )
-from approvals.db.canonical_json import NotCanonical, canonical, load
+from approvals.db.canonical_json import NotCanonical, canonical, clean_text, load
 from approvals.exceptions import Invalid, Refusal
 from approvals.json_types import JsonDict
 from approvals.models import ScimGroup
@@ -325,7 +325,9 @@ def _columns(kind: str, condition: Any) -> Q:
     column = columns[kind].get(str(node.attr_path).casefold())
     if not column or not isinstance(value, str):
         return Q()
-    return Q(**{column: value}) if len(value) <= MAX_NAME else Q(pk__in=[])
+    # No name is longer, or has characters that the database cannot hold.
+    possible = len(value) <= MAX_NAME and clean_text(value) == value
+    return Q(**{column: value}) if possible else Q(pk__in=[])
 
 
 def _person(resource: Resource[Any]) -> actions.Person:
