@@ -132,8 +132,10 @@ def delete_person(person_id: int, *, by: Actor) -> None:
     row = ScimPerson.objects.filter(person=person).first() or ScimPerson(person=person)
     _set_active(person, row, active=False, by=by)
     before_change = standing_before([person.pk])
-    for groups in (person.scim_groups, person.groups, person.user_permissions):
-        groups.clear()
+    for group in ScimGroup.objects.filter(people=person):
+        group.people.remove(person)
+    person.groups.clear()
+    person.user_permissions.clear()
     require_an_administrator()
     for credentials in (SocialAccount, Authenticator):
         credentials.objects.filter(user=person).delete()
@@ -190,7 +192,7 @@ def _check(stated: Person, person: User | None) -> None:
     _check_length(stated.username, stated.external_id)
     try:
         if person is None or person.username != stated.username:
-            others = User.objects.exclude(pk=person.pk if person else None)
+            others = User.objects.exclude(pk=person.pk if person else 0)
             if others.filter(username__iexact=stated.username).exists():
                 raise NameTaken(_("That username is taken."))
             User._meta.get_field("username").run_validators(stated.username)
@@ -261,7 +263,7 @@ def _change_group(group: ScimGroup, stated: Group, change: str, *, by: Actor) ->
     group.people.add(*wanted - held)
     concerned = held ^ wanted if before == group.name else held | wanted
     _follow(concerned, {before, group.name}, by=by)
-    data = {"before": before} if before != group.name else {}
+    data: dict[str, object] = {"before": before} if before != group.name else {}
     data |= {"joined": _names(wanted - held), "left": _names(held - wanted)}
     _record_group(group, {"change": change, **data}, by)
 
@@ -287,7 +289,7 @@ def _check_group(stated: Group, group: ScimGroup | None) -> None:
     _check_length(stated.name, stated.external_id)
     if not stated.name.strip():
         raise Invalid(_("A group needs a name."))
-    others = ScimGroup.objects.exclude(pk=group.pk if group else None)
+    others = ScimGroup.objects.exclude(pk=group.pk if group else 0)
     if others.filter(name__iexact=stated.name).exists():
         raise NameTaken(_("Another group has this name."))
     if seen_people().filter(pk__in=stated.people).count() < len(set(stated.people)):

@@ -69,7 +69,8 @@ def test_people_from_entra_or_okta(settings):
     sign_in = first.get("/settings/single-sign-on/").text
     choices = {option.words: option.attributes["value"] for option in parse(sign_in).find("option")}
     mapping = {"issuer": choices["SCIM"], "value": "Refund approvers", "group": choices["Approver"]}
-    press(first, "/settings/single-sign-on/", **mapping)
+    waits = press(first, "/settings/single-sign-on/", **mapping)
+    assert "Map the group “Refund approvers” of SCIM to Approver, which its people then have at once" in waits
     assert roles_of(user_of(dora)) == []
     confirm(second)
     assert roles_of(user_of(dora)) == ["approver"]

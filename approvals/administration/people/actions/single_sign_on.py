@@ -31,7 +31,7 @@ from approvals.administration.people.actions.roles import (
     require_an_administrator,
 )
 from approvals.exceptions import Conflict
-from approvals.models import GroupMapping, Invitation
+from approvals.models import GroupMapping, Invitation, ScimGroup
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.policy.absence import current_absences
 from approvals.record import audit
@@ -127,7 +127,7 @@ def follow_scim_groups(
     The caller holds the lock of `lock_rights`. A mapping, or a key for SCIM, gives nothing to the administrators who made it.
     Raise Conflict if no administrator would be left, and for people who may do everything.
     """
-    values = set(person.scim_groups.values_list("name", flat=True))
+    values = set(ScimGroup.objects.filter(people=person).values_list("name", flat=True))
     mappings = list(
         GroupMapping.objects.filter(issuer=SCIM, value__in=values | set(left))
     )
