@@ -103,13 +103,13 @@ def create_person(stated: Person, *, by: Actor) -> User:
 
 def change_person(person_id: int, stated: Person, *, by: Actor) -> User:
     """Change a person's account, and activate or deactivate them."""
-    person = seen_person(person_id)
-    row = ScimPerson.objects.filter(person=person).first() or ScimPerson(person=person)
+    person = _changeable(person_id, by)
+    row, _new = ScimPerson.objects.get_or_create(person=person)
     before = {"username": person.username, "email": person.email}
     after = {"username": stated.username, "email": stated.email}
     _check(stated, person)
     if before != after:
-        _require_own_account(person, row, by)
+        _require_own_account(person, row)
         person.username = stated.username
         person.email = stated.email
         person.save(update_fields=["username", "email"])
@@ -127,9 +127,8 @@ def change_person(person_id: int, stated: Person, *, by: Actor) -> User:
 
 def delete_person(person_id: int, *, by: Actor) -> None:
     """Deactivate a person, and take everything from the account but its place in the record: roles, teams, rights and log-ins."""
-    person = seen_person(person_id)
-    changeable_person(person.pk, standing_of(by))
-    row = ScimPerson.objects.filter(person=person).first() or ScimPerson(person=person)
+    person = _changeable(person_id, by)
+    row, _new = ScimPerson.objects.get_or_create(person=person)
     _set_active(person, row, active=False, by=by)
     before_change = standing_before([person.pk])
     for group in ScimGroup.objects.filter(people=person):
@@ -155,8 +154,6 @@ def _unusable() -> str:
 
 
 def _set_active(person: User, row: ScimPerson, *, active: bool, by: Actor) -> None:
-    if row.pk is None or row._state.adding:
-        row.save()
     if person == break_glass_account():
         raise Conflict(
             _(
@@ -174,10 +171,16 @@ def _set_active(person: User, row: ScimPerson, *, active: bool, by: Actor) -> No
     set_active(person.pk, active=active, by=by, via=Door.SCIM)
 
 
-def _require_own_account(person: User, row: ScimPerson, by: Actor) -> None:
+def _changeable(person_id: int, by: Actor) -> User:
+    """Return the locked person. Raise NotFound for deleted people, and NotAllowed for superusers and staff."""
+    return changeable_person(seen_person(person_id).pk, standing_of(by))
+
+
+def _require_own_account(person: User, row: ScimPerson) -> None:
     """Raise NotAllowed if a new name or address could open the account of someone who decides, and whom SCIM did not create."""
-    changeable_person(person.pk, standing_of(by))
-    if not row.created_here and is_protected(person):
+    if person == break_glass_account() or (
+        not row.created_here and is_protected(person)
+    ):
         raise NotAllowed(
             _(
                 "%(name)s may decide or administer, and was not created by SCIM. Change their username and address in "

@@ -46,9 +46,8 @@ def seen_people() -> QuerySet[User]:
 
 
 def seen_person(person_id: int) -> User:
-    """Return a locked person. Raise NotFound."""
-    known = seen_people().filter(pk=person_id)
-    person = known.select_for_update(of=("self",), no_key=True).first()
+    """Return a person. Raise NotFound."""
+    person = seen_people().filter(pk=person_id).first()
     if person is None:
         raise NotFound(_("Person not found."))
     return person

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 
 from approvals.access.callers import SCOPES
 from approvals.administration.changes.actions import confirm_change
@@ -101,6 +102,13 @@ def test_the_key_stops_working_when_its_person_no_longer_administers():
         "",
         "The person for whom this key acts no longer administers.",
     )
+
+
+def test_an_expired_or_revoked_key_is_refused():
+    directory = Directory(administrator())
+    for change in ({"expires_at": timezone.now()}, {"expires_at": None, "revoked_at": timezone.now()}):
+        ApiKey.objects.update(**change)
+        assert error_of(directory.get("/Users"))[0] == 401
 
 
 def test_calls_are_limited_per_key(settings):

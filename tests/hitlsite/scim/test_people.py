@@ -194,7 +194,8 @@ def test_superusers_and_staff_are_out_of_reach(directory):
     root = User.objects.create_superuser("root", password=PASSWORD)
     assert error_of(directory.patch(root, DEACTIVATE))[0] == 403
     assert error_of(directory.send("DELETE", path_of(root)))[0] == 403
-    assert error_of(directory.patch(root, {"op": "replace", "path": "userName", "value": "r"}))[0] == 403
+    for path in ("userName", "displayName", "externalId"):
+        assert error_of(directory.patch(root, {"op": "replace", "path": path, "value": "r"}))[0] == 403
 
 
 def test_whom_scim_did_not_create_keeps_the_address_that_opens_an_account_that_decides(directory):
