@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from approvals.models import ApiKey
 from approvals.models.people import RoleName
+from hitlsite.health.metrics import Metrics
 from tests.support.desk.pressing import browser
 from tests.support.desk.scim import CORE, Directory, administrator, map_group
 from tests.support.markup import parse
@@ -13,6 +15,7 @@ from tests.support.people import carol
 pytestmark = pytest.mark.django_db
 
 PAGE = "/settings/scim/"
+SYSTEM = "/settings/system/"
 
 
 def rows_of(page: str, heading: str) -> list[str]:
@@ -43,3 +46,26 @@ def test_administrators_see_address_keys_groups_and_refusals():
     assert refusal.startswith("That username is taken. POST /Users 409 Corp directory")
     assert "1 active person" in page
     assert browser(carol()).get(PAGE).status_code == 404
+
+
+def test_the_system_page_and_metrics_say_how_the_provider_is_doing():
+    dora = administrator()
+    assert "SCIM" not in words_of(browser(dora).get(SYSTEM).text)
+    assert b"pausepoint_scim" not in Metrics().text()
+    directory = Directory(dora)
+    directory.group("Finance", directory.person("ann"))
+    ben = directory.person("ben", active=False)
+    assert "SCIM People: 2. Groups: 1. Last call: " in words_of(browser(dora).get(SYSTEM).text)
+    lines = [line for line in Metrics().text().decode().splitlines() if line.startswith("pausepoint_scim")]
+    assert lines[:2] == ['pausepoint_scim_people{state="active"} 1.0', 'pausepoint_scim_people{state="inactive"} 1.0']
+    used = ApiKey.objects.get().last_used_at
+    assert lines[2:] == [f"pausepoint_scim_last_call_seconds {used.timestamp()}"]
+    assert directory.send("DELETE", f"/Users/{ben['id']}").status == 204
+    ApiKey.objects.update(revoked_at=used)
+    system = words_of(browser(dora).get(SYSTEM).text)
+    assert "SCIM People: 1. Groups: 1. Last call: never." in system
+    assert "No key is valid, so the provider can deactivate no one." in system
+
+
+def words_of(page: str) -> str:
+    return parse(page).find("main")[0].words.replace("People from a provider", "")
