@@ -19,7 +19,7 @@ from django.utils.http import (
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from approvals.access.callers import is_for_machines
+from approvals.access.callers import is_for_machines, is_scim
 from approvals.access.standing import Standing
 from approvals.exceptions import NotFound, Refusal
 from approvals.models import Preferences
@@ -96,6 +96,8 @@ def problem(
     """Return an error as a page, as a line above an htmx form, or as a problem document (RFC 9457) for programs."""
     context = {"title": title_of(status), "status": status.value, "detail": detail}
     best = request.get_preferred_type(["text/html", "application/json"])
+    if is_scim(request.path):
+        return scim_error(status, detail)
     if is_for_machines(request.path) or best == "application/json":
         body = {"type": "about:blank", **context, "code": code, **(members or {})}
         response: HttpResponse = JsonResponse(
@@ -114,6 +116,19 @@ def problem(
     if fragment:
         # Above the form, not in its place, so that the input stays.
         response.headers["HX-Reswap"] = "beforebegin"
+    return response
+
+
+def scim_error(status: HTTPStatus, detail: str) -> HttpResponse:
+    """Return an error in the form of SCIM (RFC 7644)."""
+    body = {
+        "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
+        "status": str(status.value),
+        "detail": detail,
+    }
+    response = JsonResponse(body, status=status, content_type="application/scim+json")
+    if status == HTTPStatus.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = "Bearer"
     return response
 
 

@@ -204,6 +204,7 @@ class Door(TextChoices):
     AI_SDK = "ai-sdk", _("AI SDK")
     CEDAR = "cedar", _("Cedar-OS")
     MCP = "mcp", _("MCP")
+    SCIM = "scim", _("SCIM")
     ADMIN = "admin", _("admin")
     GRANT = "grant", _("grant")
     RULE = "rule", _("rule")

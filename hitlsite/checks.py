@@ -34,6 +34,8 @@ LATE = (
     "redis",
     "referencing",
     "requests",
+    "scim2_models",
+    "scim2_server",
     "segno",
 )
 LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})

@@ -36,7 +36,7 @@ CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 #: Browser apps on these origins may call the API, with a token and never with cookies.
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
 #: Paths of the API: they accept keys and tokens, and refuse with problem documents. `/chats/` is for people.
-CORS_URLS_REGEX = MACHINE_URLS_REGEX = r"^/(?:api/|mcp\Z|chat(?:/|\Z))"
+CORS_URLS_REGEX = MACHINE_URLS_REGEX = r"^/(?:api/|scim/|mcp\Z|chat(?:/|\Z))"
 CORS_ALLOW_HEADERS = [
     "authorization",
     "content-type",

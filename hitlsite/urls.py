@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from hitlsite import installing, views
 from hitlsite.health.system import system
 from hitlsite.leaked_keys import leaked_keys
+from hitlsite.scim import scim
 
 admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = _("Records and keys")
@@ -33,6 +34,8 @@ urlpatterns += [
     path("api/v1/", include("approvals.api.urls")),
     path("api/v1/leaked-keys", leaked_keys, name="leaked-keys"),
     path("mcp", include("approvals.api.mcp.urls")),
+    path("scim/v2", scim),
+    path("scim/v2<path:address>", scim, name="scim"),
 ]
 if apps.is_installed("chats"):
     urlpatterns += [

@@ -47,6 +47,8 @@ from approvals.models.actors import Actor, KeyActor, SessionActor
 from approvals.models.keys import ApiKey, live, prefix_in
 
 SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
+#: The scope of keys for SCIM, which have no other one.
+SCIM = "scim"
 DEFAULT_SCOPES = ("ask", "read")
 #: Prefix of the scope of a key's requests; the id of the key follows.
 KEY_SCOPE = "key:"
@@ -57,6 +59,8 @@ USE_INTERVAL = timedelta(minutes=1)
 ALL = frozenset(SCOPES)
 #: Possible scopes of a client token. It cannot read the audit log.
 TOKEN_SCOPES = frozenset({"ask", "read", "decide"})
+#: Where SCIM is.
+SCIM_ADDRESS = "/scim/"
 TOKEN_SECONDS = 900
 MAX_TOKEN_SECONDS = 3600
 _TOKEN_PREFIX = "ppt_"  # noqa: S105 - a prefix, not a token
@@ -185,6 +189,8 @@ class MachineMiddleware(MiddlewareMixin):
         token = _token_of(request)
         if token is not None:
             caller = caller_by_token(token, rate_limits.client_address(request))
+            if caller and SCIM in caller.scopes and not is_scim(request.path):
+                caller = None
             request.user = caller.user if caller else AnonymousUser()
             return caller
         if not isinstance(request.user, User):
@@ -201,6 +207,11 @@ def _by_session(user: User, session_key: str) -> Caller:
 def is_for_machines(path: str) -> bool:
     """Return whether an address is for programs, so that no browser displays its response."""
     return re.match(settings.MACHINE_URLS_REGEX, path) is not None
+
+
+def is_scim(path: str) -> bool:
+    """Return whether an address belongs to SCIM, which has its own form of errors."""
+    return path.startswith(SCIM_ADDRESS)
 
 
 def has_token(request: HttpRequest) -> bool:
@@ -231,6 +242,8 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
             return NotAuthenticated(message % {"date": f"{key.expires_at:%Y-%m-%d}"})
         if not key.works_from(address):
             return AddressNotAllowed()
+        if SCIM in key.scopes:
+            return NotAuthenticated(_("This key only works for SCIM."))
     return NotAuthenticated(
         _("This key or token is mistyped, expired or revoked. Send a valid one.")
     )

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext_lazy
 
 from approvals.db.transactions import after_commit
+from approvals.models.actors import Signatory
 from approvals.outbound.mailing import mail_to, send_later
 from approvals.queries.preferences import in_language_of
 from approvals.text.text import in_one_line
@@ -86,7 +87,7 @@ def tell_person(
     person: User,
     change: AccountMailReason,
     *,
-    by: User,
+    by: Signatory,
     detail: str = "",
     also_to: str = "",
 ) -> None:

@@ -21,7 +21,7 @@ from approvals.access.standing import Standing
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.exceptions import NotAllowed, NotFound
-from approvals.models.actors import Actor
+from approvals.models.actors import Actor, Signatory
 from approvals.models.people import ROLE_PERMISSIONS, PendingChange, RoleName
 from approvals.record import audit
 from approvals.states import Door
@@ -103,7 +103,7 @@ def record_person(
     person: User,
     data: Mapping[str, object],
     *,
-    by: User | None,
+    by: Signatory | None,
     via: Door = Door.DASHBOARD,
 ) -> None:
     """Record a change of a person's account."""

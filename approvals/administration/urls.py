@@ -14,6 +14,7 @@ from approvals.administration.people import views as people
 from approvals.administration.preferences import attention, profile
 from approvals.administration.preferences import views as preferences
 from approvals.administration.rules import views as policy
+from approvals.administration.scim import views as scim
 from approvals.administration.scopes import views as scopes
 from approvals.administration.sign_in import views as sign_in
 from approvals.administration.tools import views as tools
@@ -72,6 +73,7 @@ urlpatterns = [
     path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),
     path("single-sign-on/", sign_in.sign_in, name="sign-in"),
     path("single-sign-on/<int:pk>/remove/", sign_in.remove, name="remove-mapping"),
+    path("scim/", scim.scim, name="scim-page"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<path:name>/", tools.tool, name="tool"),
     path("first-run/", first_run.checklist, name="first-run"),

@@ -3,6 +3,7 @@
 import uuid
 
 import django.db.models.deletion
+import django.db.models.functions.text
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
@@ -1791,6 +1792,60 @@ class Migration(migrations.Migration):
                 ("answers", ExactJSONField(null=True)),
                 ("counted_created_at", models.DateTimeField(null=True)),
                 ("counted_id", models.UUIDField(null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ScimPerson",
+            fields=[
+                (
+                    "person",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="scim",
+                        serialize=False,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("external_id", models.CharField(blank=True, max_length=254)),
+                ("attributes", ExactJSONField(default=dict)),
+                ("created_here", models.BooleanField(default=False)),
+                ("deactivated_here", models.BooleanField(default=False)),
+                ("changed_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("deleted_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "indexes": [models.Index(fields=["external_id"], name="scim_person_external_id")],
+            },
+        ),
+        migrations.CreateModel(
+            name="ScimGroup",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=254)),
+                ("external_id", models.CharField(blank=True, max_length=254)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("changed_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("people", models.ManyToManyField(related_name="scim_groups", to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        django.db.models.functions.text.Lower("name"), name="one_scim_group_of_name"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ScimRefusal",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("key_name", models.CharField(max_length=100)),
+                ("method", models.CharField(max_length=10)),
+                ("path", models.CharField(max_length=200)),
+                ("status", models.PositiveSmallIntegerField()),
+                ("detail", models.TextField()),
             ],
         ),
         migrations.RunPython(create_search_index, drop_search_index),

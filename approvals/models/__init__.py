@@ -40,6 +40,7 @@ from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Workflow
 from approvals.models.resuming import ResumeState, Resumption
+from approvals.models.scim import ScimGroup, ScimPerson, ScimRefusal
 from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
 
@@ -76,6 +77,9 @@ __all__ = [
     "Role",
     "SavedDraft",
     "SavedView",
+    "ScimGroup",
+    "ScimPerson",
+    "ScimRefusal",
     "ScopeSet",
     "ScopeSetMember",
     "ScopeWalk",

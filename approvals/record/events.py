@@ -47,6 +47,7 @@ EVENTS = (
     "person.changed",
     *("change.waiting", "change.alone"),
     "team.changed",
+    "group.changed",
     "sign_in.changed",
     *("absence.set", "absence.ended"),
     *("duty.set", "duty.unreadable", "duty.readable"),

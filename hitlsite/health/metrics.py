@@ -26,6 +26,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from approvals.access.providers import ENVIRONMENT, known_providers
+from approvals.administration.scim.queries import counts, scim_keys
 from approvals.asking.asks import URGENCY
 from approvals.db import append_only
 from approvals.models import ApprovalRequest, AuditEntry, processes
@@ -118,6 +119,7 @@ class Metrics:
         yield _oldest_requests()
         yield _outbox()
         yield from _processes()
+        yield from _scim()
         if apps.is_installed("chats"):
             yield from _turns()
 
@@ -268,6 +270,23 @@ def _processes() -> Iterator[Metric]:
         running.add_metric([kind], row["running"])
     yield seen
     yield running
+
+
+def _scim() -> Iterator[Metric]:
+    """Yield the metrics of SCIM, if it has a key."""
+    keys = scim_keys()
+    if not keys:
+        return
+    known = counts()
+    people = GaugeMetricFamily(
+        "pausepoint_scim_people", "People of an identity provider.", labels=["state"]
+    )
+    for state in ("active", "inactive"):
+        people.add_metric([state], known[state])
+    yield people
+    uses = [key.last_used_at.timestamp() for key in keys if key.last_used_at]
+    last = max(uses, default=0)
+    yield _gauge("scim_last_call_seconds", "Unix time of the last call by SCIM.", last)
 
 
 def _turns() -> Iterator[Metric]:

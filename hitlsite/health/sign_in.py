@@ -13,8 +13,10 @@ from approvals.access.administrators import break_glass_account, can_break_glass
 from approvals.access.factors import lacking
 from approvals.access.providers import known_providers
 from approvals.actions.upkeep.rotating import outdated_secrets
+from approvals.administration.scim.queries import counts, scim_keys
 from approvals.models.people import RoleName
 from approvals.text.text import visible
+from approvals.text.times import short_time
 from hitlsite.health.parts import OK, WARN, SystemPart
 
 #: How long the page waits for each provider of single sign-on.
@@ -39,6 +41,25 @@ def single_sign_on() -> Iterator[SystemPart]:
             yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
     if settings.OIDC_ONLY:
         yield _break_glass()
+
+
+def scim() -> Iterator[SystemPart]:
+    keys = scim_keys()
+    known = counts()
+    people = known["active"] + known["inactive"]
+    if not keys and not people:
+        return
+    uses = [key.last_used_at for key in keys if key.last_used_at]
+    last = short_time(max(uses)) if uses else _("never")
+    numbers = {"people": people, "groups": known["groups"], "time": last}
+    summary = _("People: %(people)d. Groups: %(groups)d. Last call: %(time)s.")
+    advice = ""
+    if not keys:
+        advice = _(
+            "No key is valid, so the provider can deactivate no one. Create one under API keys."
+        )
+    state = OK if keys else WARN
+    yield SystemPart("SCIM", state, summary % numbers, advice)
 
 
 def _break_glass() -> SystemPart:

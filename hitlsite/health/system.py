@@ -34,7 +34,12 @@ from approvals.states import Channel
 from hitlsite import __version__
 from hitlsite.health import readiness
 from hitlsite.health.parts import BAD, OK, WARN, SystemPart
-from hitlsite.health.sign_in import former_keys, second_factors, single_sign_on
+from hitlsite.health.sign_in import (
+    former_keys,
+    scim,
+    second_factors,
+    single_sign_on,
+)
 from hitlsite.storage import unwritable_folder
 
 if apps.is_installed("chats"):
@@ -343,6 +348,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     _files,
     _mail,
     single_sign_on,
+    scim,
     second_factors,
     former_keys,
     _api_keys,

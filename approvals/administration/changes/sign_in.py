@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from approvals.access.callers import SCIM
 from approvals.access.standing import standing_of
 from approvals.administration.changes.noun import Noun
 from approvals.administration.people.actions.teams import require_team_without_rights
@@ -35,6 +36,13 @@ class GroupMappings(Noun):
             return (
                 _(
                     "No longer map the group “%(value)s” of %(issuer)s to %(gives)s, which its people keep"
+                )
+                % words
+            )
+        if stored["issuer"] == SCIM:
+            return (
+                _(
+                    "Map the group “%(value)s” of SCIM to %(gives)s, which its people then have at once"
                 )
                 % words
             )

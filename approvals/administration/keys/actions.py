@@ -16,7 +16,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
-from approvals.access.callers import DEFAULT_SCOPES, KEY_SCOPE, hash_of, known_key_of
+from approvals.access.callers import (
+    DEFAULT_SCOPES,
+    KEY_SCOPE,
+    SCIM,
+    hash_of,
+    known_key_of,
+)
 from approvals.access.permissions import may_administer
 from approvals.access.standing import Standing, standing_of
 from approvals.access.tool_lists import ToolLists, lists_from
@@ -33,6 +39,7 @@ from approvals.db.due import for_each_due
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.json_types import JsonMapping
 from approvals.models import PendingChange
+from approvals.models.actors import Signatory
 from approvals.models.keys import (
     NOT_FOR_OTHERS,
     ApiKey,
@@ -82,16 +89,16 @@ def create_key(
 def make_key(new: NewKey, *, by: User, via: Door) -> tuple[ApiKey | PendingChange, str]:
     """Create a key as a person; return it with its secret text, which is shown once and never stored.
 
-    A key for someone else works only after a second administrator confirms it. Raise NotAllowed, or NotFound for an unknown key
-    to replace.
+    A key for someone else, or for SCIM, works only after a second administrator confirms it. Raise NotAllowed, or NotFound for
+    an unknown key to replace.
     """
     text = new_text()
     prefix, secret_hash = _stored_of(text)
-    for_other = by.pk != new.user.pk
+    shared = by.pk != new.user.pk or SCIM in new.scopes
     with transaction.atomic():
         standing = lock_standing(by)
         _require_allowed(new, standing)
-        if for_other and needs_second(standing):
+        if shared and needs_second(standing):
             value = {
                 "name": new.name,
                 "scopes": list(new.scopes),
@@ -106,7 +113,7 @@ def make_key(new: NewKey, *, by: User, via: Door) -> tuple[ApiKey | PendingChang
             )
             return change, text
         key = store_key(new, prefix, secret_hash, made_by=by, by=by, via=via)
-        if for_other:
+        if shared:
             record_alone(
                 Kind.KEY, prefix=prefix, user=new.user.get_username(), by=by, via=via
             )
@@ -199,6 +206,7 @@ def _stored_of(text: str) -> tuple[str, str]:
 
 def _require_allowed(new: NewKey, by: Standing) -> None:
     """Raise NotAllowed unless this person may create the key."""
+    require_scim_alone(new.scopes, standing_of(new.user))
     if by.pk != new.user.pk:
         _require_key_for_other(new, by)
     elif not may_administer(by) and (
@@ -210,6 +218,18 @@ def _require_allowed(new: NewKey, by: Standing) -> None:
             )
             % {"scopes": ", ".join(sorted(forbidden))}
         )
+
+
+def require_scim_alone(scopes: Sequence[str], user: Standing) -> None:
+    """Raise NotAllowed for a key for SCIM with other scopes, or of someone who does not administer."""
+    if SCIM not in scopes:
+        return
+    if len(scopes) > 1:
+        raise NotAllowed(
+            _("A key for SCIM has no other scope. Create a key of its own for it.")
+        )
+    if not may_administer(user):
+        raise NotAllowed(_("A key for SCIM must act for an administrator."))
 
 
 def _require_key_for_other(new: NewKey, by: Standing) -> None:
@@ -227,7 +247,7 @@ def _require_key_for_other(new: NewKey, by: Standing) -> None:
         )
 
 
-def revoke_keys_of(person: User, *, by: User, via: Door) -> None:
+def revoke_keys_of(person: User, *, by: Signatory, via: Door) -> None:
     """Revoke all keys of a deactivated person; otherwise they would work again after reactivation."""
     for key_id in ApiKey.objects.filter(user=person, revoked_at=None).values_list(
         "pk", flat=True
@@ -235,7 +255,9 @@ def revoke_keys_of(person: User, *, by: User, via: Door) -> None:
         revoke_key(key_id, by=by, via=via)
 
 
-def revoke_key(key_id: int, *, by: User | None, via: str, **details: object) -> bool:
+def revoke_key(
+    key_id: int, *, by: Signatory | None, via: str, **details: object
+) -> bool:
     """Revoke a key, on record; return False if it does not exist or was revoked before.
 
     Without `by`, someone has found the key where others can read it.

@@ -14,7 +14,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.access.callers import SCOPES
+from approvals.access.callers import SCIM, SCOPES
 from approvals.access.tool_lists import ToolLists, problem
 from approvals.administration.forms import combobox, lines_in
 from approvals.models.keys import MAX_KEY_NAME
@@ -37,6 +37,9 @@ SCOPE_WORDS = {
         "who is on call"
     ),
     "advise": _("advise: post advice on requests and raise their priority"),
+    SCIM: _(
+        "scim: create, change and deactivate people for an identity provider; no other scope with it"
+    ),
 }
 #: How long a rotated key keeps working, in hours.
 OVERLAPS = {
@@ -94,7 +97,7 @@ class KeyForm(ExpiryForm):
     )
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
-        choices=[(name, SCOPE_WORDS[name]) for name in SCOPES],
+        choices=[(name, SCOPE_WORDS[name]) for name in (*SCOPES, SCIM)],
         widget=forms.CheckboxSelectMultiple,
     )
     ranges = forms.CharField(

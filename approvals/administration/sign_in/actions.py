@@ -11,11 +11,15 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import can_break_glass, needs_second
+from approvals.access.callers import SCIM
 from approvals.access.providers import ENVIRONMENT, SALT, known_providers
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_rights
 from approvals.actions.logins import SUBJECT, end_sessions_at_provider
 from approvals.administration.changeable import lock_people
+from approvals.administration.people.actions.single_sign_on import (
+    follow_scim_groups,
+)
 from approvals.administration.people.actions.teams import require_team_without_rights
 from approvals.crypto import encryption
 from approvals.db.canonical_json import digest
@@ -164,6 +168,10 @@ def write_mapping(
         GroupMapping.objects.create(
             **mapping, requested_by=requested_by, confirmed_by=by
         )
+        if stored["issuer"] == SCIM:
+            # Its groups are here already.
+            for person in User.objects.filter(scim_groups__name=stored["value"]):
+                follow_scim_groups(person, (), by=by, via=Door.DASHBOARD)
     else:
         GroupMapping.objects.filter(**mapping).delete()
     change = "mapping added" if add else "mapping removed"

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from approvals.access.callers import SCIM
 from approvals.access.providers import known_providers
 from approvals.administration.people.queries import teams
 from approvals.models import Role
@@ -28,7 +29,8 @@ def _choices() -> list[Any]:
 
 
 def _issuers() -> list[tuple[str, str]]:
-    return [(app.provider_id, visible(app.name)) for app in known_providers()]
+    providers = [(app.provider_id, visible(app.name)) for app in known_providers()]
+    return [*providers, (SCIM, "SCIM")]
 
 
 class ProviderForm(forms.Form):

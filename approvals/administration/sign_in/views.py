@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from approvals.access.callers import SCIM
 from approvals.access.providers import known_providers
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
@@ -39,6 +40,8 @@ def sign_in(request: SignedIn) -> HttpResponse:
             refuse(form, refusal)
         else:
             saved = _("The mapping takes effect at each person's next log-in.")
+            if issuer == SCIM:
+                saved = _("The people of the group have it now.")
             say_saved(request, waits=waits is not None, saved=saved)
             return redirect("approvals:sign-in")
     context = {

@@ -10,10 +10,14 @@ from django.core.management import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from approvals.access.callers import DEFAULT_SCOPES, SCOPES
-from approvals.administration.keys.actions import create_key
+from approvals.access.callers import DEFAULT_SCOPES, SCIM, SCOPES
+from approvals.access.standing import standing_of
+from approvals.administration.keys.actions import create_key, require_scim_alone
+from approvals.exceptions import NotAllowed
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import MAX_KEY_NAME
+
+_SCOPES = (*SCOPES, SCIM)
 
 
 class Command(RefusingCommand):
@@ -33,7 +37,7 @@ class Command(RefusingCommand):
         parser.add_argument(
             "--scopes",
             default=",".join(DEFAULT_SCOPES),
-            help=_("some of %(names)s") % {"names": ",".join(SCOPES)},
+            help=_("some of %(names)s") % {"names": ",".join(_SCOPES)},
         )
 
     def handle(
@@ -52,14 +56,18 @@ class Command(RefusingCommand):
         wanted = tuple(
             dict.fromkeys(scope.strip() for scope in scopes.split(",") if scope.strip())
         )
-        unknown = [scope for scope in wanted if scope not in SCOPES]
+        unknown = [scope for scope in wanted if scope not in _SCOPES]
         if unknown or not wanted:
             raise CommandError(
                 _("--scopes takes some of %(names)s; not %(unknown)s.")
                 % {
-                    "names": ", ".join(SCOPES),
+                    "names": ", ".join(_SCOPES),
                     "unknown": ", ".join(unknown) or _("nothing"),
                 }
             )
+        try:
+            require_scim_alone(wanted, standing_of(person))
+        except NotAllowed as error:
+            raise CommandError(str(error)) from None
         _key, text = create_key(person, name=name.strip(), scopes=wanted)
         self.stdout.write(text)

@@ -185,6 +185,7 @@ SOC_2 = (
             *(
                 "person.changed",
                 "team.changed",
+                "group.changed",
                 "sign_in.changed",
                 "scope.created",
                 "scope.changed",

@@ -54,6 +54,7 @@ EVENT_LABELS = {
     "change.waiting": gettext_lazy("Change requested, confirmed or cancelled"),
     "change.alone": gettext_lazy("Loosened by one administrator alone"),
     "team.changed": gettext_lazy("Team changed"),
+    "group.changed": gettext_lazy("Group of the provider changed"),
     "sign_in.changed": gettext_lazy("Sign-in changed"),
     "absence.set": gettext_lazy("Absence set"),
     "absence.ended": gettext_lazy("Absence ended or cancelled"),

@@ -11,7 +11,7 @@ from approvals.access import callers
 from approvals.administration.keys.actions import create_key
 from approvals.models import AuditEntry
 from approvals.models.keys import ApiKey
-from tests.hitlsite.site.test_security import OPEN_TO_PROGRAMS, addresses
+from tests.hitlsite.site.test_security import WITHOUT_CODES, addresses
 from tests.support.machines import Machine
 from tests.support.people import alice
 
@@ -27,7 +27,7 @@ def key_until(seconds: float) -> tuple[ApiKey, str]:
 def test_a_key_works_until_it_expires_at_every_address():
     key, text = key_until(3600)
     token = callers.client_token(callers.caller_by_token(text), thread="t-1")
-    found = set(addresses(for_machines=True)) - OPEN_TO_PROGRAMS
+    found = set(addresses(for_machines=True)) - WITHOUT_CODES
     assert [Machine(held).get("/api/v1/requests").status for held in (text, token)] == [200, 403]
     ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     after = {address: [Machine(held).get(address).code for held in (text, token)] for address in found}

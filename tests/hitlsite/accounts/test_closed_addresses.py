@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.hitlsite.accounts.test_matrix import AGAIN, age, need, person
-from tests.hitlsite.site.test_security import OPEN, OPEN_TO_PROGRAMS, addresses
+from tests.hitlsite.site.test_security import OPEN, WITHOUT_CODES, addresses
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +73,7 @@ def test_without_a_needed_factor_every_other_address_leads_to_the_page_that_sets
     client = session_of("superuser", log_in="fresh")
     opened = {page for page in addresses() if client.get(page).headers.get("Location") != "/settings/sign-in/"}
     assert opened - OPEN == OPEN_WITHOUT_A_FACTOR
-    refused = [client.get(address).json()["code"] for address in set(addresses(for_machines=True)) - OPEN_TO_PROGRAMS]
+    refused = [client.get(address).json()["code"] for address in set(addresses(for_machines=True)) - WITHOUT_CODES]
     assert set(refused) == {"second_factor_missing"}
 
 

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
+from approvals.access.callers import SCOPES
 from approvals.administration.people.actions import create_roles, give_roles
 from approvals.db.pool import run
 from approvals.models import ApprovalRequest, Decision
@@ -86,6 +87,8 @@ see the admin             missing      | fresh stale      | factor  factor facto
 add a group in the admin  none present | fresh            | no      no     no      no      ok      log-in
 add a group in the admin  none present | stale half       | no      no     no      no      again   log-in
 add a group in the admin  missing      | fresh stale      | factor  factor factor  factor  factor  log-in
+list people by SCIM       none present | fresh stale half | no      no     no      no      no      log-in
+list people by SCIM       missing      | fresh stale      | no      no     no      no      no      log-in
 """
 #: The same with an API key, which has no log-in. On the pages, a key is no credential.
 WITH_A_KEY = """
@@ -108,6 +111,27 @@ see people                none missing present | any | log-in  log-in log-in  lo
 add a team                none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
 see the admin             none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
 add a group in the admin  none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+list people by SCIM       none missing present | any | no      no     no      no      no      log-in
+"""
+#: And with a key for SCIM.
+WITH_A_SCIM_KEY = """
+open the Inbox            none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+read the audit log        none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+set up an app             none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve                   none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve if critical       none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve by terms          none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve many              none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+list by REST              none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve by REST           none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve critical by REST  none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+approve by terms by REST  none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+see people                none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+add a team                none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+see the admin             none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+add a group in the admin  none missing present | any | log-in  log-in log-in  log-in  log-in  log-in
+list people by SCIM       none present         | any | no      no     no      ok      ok      log-in
+list people by SCIM       missing              | any | no      no     no      no      no      log-in
 """
 #: What a WebSocket of the live pages gets: closed as logged out, open without other people's requests, with them, or with the
 #: buttons that decide. A factor that is missing closes it; how old the log-in is does not matter for reading.
@@ -181,6 +205,7 @@ def acts(settings) -> dict[str, Callable[..., Any]]:
         "add a team": post("/settings/teams/", {"name": "Finance"}),
         "see the admin": get("/admin/auth/group/"),
         "add a group in the admin": post("/admin/auth/group/add/", group),
+        "list people by SCIM": get("/scim/v2/Users"),
     }
 
 
@@ -212,7 +237,8 @@ def _result(response: Any, *, written: bool, writes: bool) -> str:
     if page == "/settings/sign-in/":
         return "factor"
     if response.status_code == 403 and "json" in response.headers["Content-Type"]:
-        code: str = response.json()["code"]
+        # SCIM has no codes.
+        code: str = response.json().get("code", "not_allowed")
         return CODES.get(code, code)
     if page == "/login/again/" or AGAIN.search(response.text):
         return "again"
@@ -311,17 +337,18 @@ def test_a_session_gets_what_the_table_says_and_nothing_else(acts, provider, set
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("factor", FACTORS)
-def test_a_key_gets_what_the_table_says_and_nothing_else(acts, settings, factor):
+@pytest.mark.parametrize(("scopes", "table"), [(SCOPES, WITH_A_KEY), (("scim",), WITH_A_SCIM_KEY)])
+def test_a_key_gets_what_the_table_says_and_nothing_else(acts, settings, factor, scopes, table):
     need(settings, factor)
     results = {}
     for role in ROLES:
         who = person(role, factor)
-        machine = Machine(who)
+        machine = Machine(who, scopes=scopes)
         User.objects.filter(pk=who.pk, username="deactivated").update(is_active=False)
         for name, act in acts.items():
             result = result_of(act, machine.client, writes=name.startswith(WRITES), **machine.headers)
             results[name, factor, "any", role] = result
-    assert "\n".join(differences(results, WITH_A_KEY, factor)) == ""
+    assert "\n".join(differences(results, table, factor)) == ""
 
 
 def live_page(html: str) -> str:

@@ -61,6 +61,7 @@ LATE_MODULES = {
     "approvals.text.markdown": "when the first text in Markdown is shown, or a note mentions someone",
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
     "chats.providers.openai": "when the settings name this provider, whose SDK is optional",
+    "approvals.administration.scim.service": "when an identity provider first calls",
     "hitlsite.accounts.factors": "when the first person logs in: allauth then loads fido2",
     "hitlsite.accounts.single_sign_on": "when the first person logs in at an OpenID provider",
     "hitlsite.accounts.log_out": "with it",
@@ -68,7 +69,7 @@ LATE_MODULES = {
     "hitlsite.accounts.transport": "with it",
 }
 #: Libraries and late modules that only late modules import, at their top.
-BEHIND_LATE_MODULES = {"fido2", "jwt", "markdown_it", "nh3", "referencing", "requests"}
+BEHIND_LATE_MODULES = {"fido2", "jwt", "markdown_it", "nh3", "referencing", "requests", "scim2_models", "scim2_server"}
 BEHIND_LATE_MODULES |= {f"hitlsite.accounts.{name}" for name in ("log_out", "tokens", "transport")}
 #: Modules that only settings name, as text: with REDIS_URL.
 NAMED_IN_SETTINGS = ("approvals.live.redis_layer", "hitlsite.cache")
@@ -123,6 +124,7 @@ MAY_LACK = {
     "problems": "only some providers know what their models refuse",
     "process_exception": "only some middleware looks at errors",
     "process_view": "only some middleware looks at views",
+    "scim": "Django raises where a one-to-one row is missing",
     "state": "only requests of people for pages, which the middleware has read it for",
     "text": "only some events carry one",
     "user": "requests that were refused before the middleware of log-ins ran",

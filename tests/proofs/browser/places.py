@@ -79,6 +79,16 @@ with transaction.atomic():
     by = User.objects.get(username="approver")
     request_change(Kind.TOOL, after, subject="issuerefund", before=before, by=by, via=Door.DASHBOARD)
 """
+#: A key, groups and a refused change of an identity provider.
+FROM_A_PROVIDER = f"""
+from approvals.administration.keys.actions import create_key
+from approvals.models import ScimGroup, ScimPerson, ScimRefusal
+from django.contrib.auth.models import User
+create_key(User.objects.get(username="admin"), name="{LONG[:100]}", scopes=("scim",))
+ScimPerson.objects.create(person=User.objects.get(username="auditor"))
+ScimGroup.objects.create(name="{LONG[:250]}")
+ScimRefusal.objects.create(key_name="Corp", method="POST", path="/{LONG[:190]}", status=409, detail="{LONG}")
+"""
 
 
 @pytest.fixture(scope="package")
@@ -104,7 +114,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     failed = alice.start_chat("fail tool")
     for chat in (long, failed):
         server.wait_for_turn(chat, "completed")
-    server.run(REMARKS + WAITING_CHANGE)
+    server.run(REMARKS + WAITING_CHANGE + FROM_A_PROVIDER)
     remarks = server.value("SELECT id FROM chats_chat WHERE public_id = ?", "remarks")
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
     asks = Remote(server, "requester", ("ask",))
@@ -193,6 +203,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "webhooks": ("admin", "/settings/webhooks/"),
         "single sign-on": ("admin", "/settings/single-sign-on/"),
         "new provider": ("admin", "/settings/single-sign-on/add/"),
+        "people from a provider": ("admin", "/settings/scim/"),
         "tool": ("admin", "/settings/tools/issueRefund/"),
         "changes": ("admin", "/settings/changes/"),
         "system": ("admin", "/settings/system/"),

@@ -21,6 +21,7 @@ from approvals.administration.people.actions.single_sign_on import (
     add_from_provider,
     follow_address,
     follow_groups,
+    follow_scim_groups,
     link_to_provider,
 )
 from approvals.administration.people.actions.teams import (
@@ -39,6 +40,7 @@ __all__ = [
     "create_roles",
     "follow_address",
     "follow_groups",
+    "follow_scim_groups",
     "give_roles",
     "invite_person",
     "link_to_provider",

@@ -51,7 +51,8 @@ from approvals.administration.people.queries import (
     teams,
 )
 from approvals.exceptions import Conflict, NotAllowed, NotFound
-from approvals.models import Invitation, PendingChange
+from approvals.models import Invitation, PendingChange, ScimPerson
+from approvals.models.actors import Actor
 from approvals.models.people import RoleName
 from approvals.states import Door
 
@@ -244,12 +245,17 @@ def write_email(person: User, email: str) -> None:
     person.save(update_fields=["email"])
 
 
-def set_active(person_id: int, *, active: bool, by: User) -> User:
-    """Activate a person, or deactivate them, end their sessions and revoke their keys. Raise NotFound or Conflict."""
+def set_active(
+    person_id: int, *, active: bool, by: Actor, via: Door = Door.DASHBOARD
+) -> User:
+    """Activate a person, or deactivate them, end their sessions and revoke their keys. Raise NotFound or Conflict.
+
+    By SCIM, the administrator for whom the key acts can be deactivated as well, which revokes that key.
+    """
     with transaction.atomic():
         standing = lock_people(by)
         person = changeable_person(person_id, standing)
-        if not active and person.pk == by.pk:
+        if not active and person.pk == by.pk and via == Door.DASHBOARD:
             raise Conflict(
                 _("You cannot deactivate yourself. Ask another administrator.")
             )
@@ -259,13 +265,15 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
         person.is_active = active
         person.save(update_fields=["is_active"])
         require_an_administrator()
+        by_scim = via == Door.SCIM and not active
+        ScimPerson.objects.filter(person=person).update(deactivated_here=by_scim)
         data: dict[str, object] = {"active": active}
         if not active:
-            revoke_keys_of(person, by=by, via=Door.DASHBOARD)
+            revoke_keys_of(person, by=by, via=via)
             Invitation.objects.filter(person=person).delete()
             data["sessions_ended"] = end_sessions(person.pk, EndReason.DEACTIVATED)
         standing_changed(before_change)
-        record_person("person.changed", person, data, by=by)
+        record_person("person.changed", person, data, by=by, via=via)
     return person
 
 

@@ -138,4 +138,5 @@ def test_the_page_names_the_provider_and_the_claim(ann, settings):
     settings.OIDC_ISSUER = ""
     main = parse(client.get(PAGE).text).find("main")[0]
     assert "No providers. People log in with passwords or passkeys." in main.words
-    assert "Map a group" not in main.words
+    # Groups of SCIM can be mapped without one.
+    assert [each.words for each in main.find("select")[0].find("option")] == ["SCIM"]

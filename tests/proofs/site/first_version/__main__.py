@@ -26,7 +26,7 @@ from django.contrib.auth.models import User
 from approvals import actions
 from approvals.actions.lists.snoozing import snooze
 from approvals.models import BreakGlassAccount, Flood, GroupMapping, Preferences, PrioritySettings, SavedDraft, SavedView
-from approvals.models import TeamSettings, ToolSettings
+from approvals.models import ScimGroup, ScimPerson, ScimRefusal, TeamSettings, ToolSettings
 from approvals.states import Door, Verdict, Width
 from django.utils import timezone
 from tests.approvals.actions.policy.granting import ask, give, terms
@@ -48,6 +48,9 @@ tell(finance)
 mapping = {"issuer": "https://login.example.org", "value": "finance", "group": finance}
 GroupMapping.objects.create(**mapping, requested_by=admin, confirmed_by=admin)
 BreakGlassAccount.objects.create(person=admin)
+ScimPerson.objects.create(person=auditor, external_id="x-1")
+ScimGroup.objects.create(name="Finance").people.add(auditor)
+ScimRefusal.objects.create(key_name="Corp directory", method="POST", path="/Users", status=409, detail="Taken.")
 SavedDraft.objects.create(person=admin, text='{"rules": []}', saved_at=timezone.now())
 SavedView.objects.create(owner=approver, name="Refunds", query="q=refund")
 apply_policy({"name": "Small refunds", "match": {"tools": ["refundSmall"]}, "then": "allow"}, by=admin)

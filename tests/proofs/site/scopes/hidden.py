@@ -92,7 +92,7 @@ def addresses(hidden: Hidden) -> Iterator[str]:
             "attachment_id": (request.attachments or [{"id": uuid4()}])[0]["id"], "workflow": request.workflow_id,
             "workflow_id": request.workflow.key, "name": TOOL, "token": "x", "uidb36": "1", "key": "x", "event": 1,
             "public_id": hidden.chat.public_id or "x", "file_id": uuid4(), "kind": "tools", "chat": hidden.chat.pk,
-            "scope_id": 1, "number": 1, "absence_id": 1, "grant_id": Grant.objects.latest("given_at").pk,
+            "address": "/Users", "scope_id": 1, "number": 1, "absence_id": 1, "grant_id": Grant.objects.latest("given_at").pk,
             "checkpoint": TurnCheckpoint.objects.latest("pk").pk, "message": Message.objects.latest("pk").pk, "part": 1,
         }  # fmt: skip
         yield from _filled(get_resolver().url_patterns, "/", values)
