@@ -1,7 +1,7 @@
 """Test whether a request matches, and why: the one matcher of grants, scopes and hook tool lists.
 
-A `Match` lists agents, tools, kinds, sources, MCP servers, requesters, priorities, and conditions on the input. Each list must
-match in at least one item; omitted lists match anything, so an empty match matches every request.
+A `Match` lists agents, tools, kinds, sources, MCP servers, requesters, the subjects of issuers' tokens on whose behalf agents act,
+priorities, and conditions on the input. Each list must match in at least one item; omitted lists match anything, so an empty match matches every request.
 
 - Names of agents, tools and servers are patterns (`globs`) over the canonical name: case and Unicode are folded once. A request
   without an agent, a tool or a server matches no pattern for it, not even `*`.
@@ -42,8 +42,9 @@ FACTS = {
     "priorities": "priority",
     "sources": "source",
     "requesters": "requester",
+    "on_behalf_of": "on_behalf_of",
 }
-NAMES = ("tools", "agents", "servers")
+NAMES = ("tools", "agents", "servers", "on_behalf_of")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,7 @@ class Facts:
     source: str = ""
     server: str = ""
     requester: int | None = None
+    on_behalf_of: str = ""
     priority: str = ""
     input: Mapping[str, Any] = field(default_factory=dict)
 
@@ -83,6 +85,7 @@ class Match:
     priorities: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     requesters: tuple[int, ...] = ()
+    on_behalf_of: tuple[str, ...] = ()
     conditions: tuple[InputCondition, ...] = ()
 
     def fits(self, facts: Facts) -> bool:

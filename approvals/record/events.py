@@ -48,6 +48,7 @@ EVENTS = (
     *("change.waiting", "change.alone"),
     "team.changed",
     "sign_in.changed",
+    "token_issuer.changed",
     *("absence.set", "absence.ended"),
     *("duty.set", "duty.unreadable", "duty.readable"),
     "admin.changed",

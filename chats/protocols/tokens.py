@@ -53,7 +53,7 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
         "token": token,
         "chat": sent.chat,
         "scopes": sorted(caller.scopes & callers.TOKEN_SCOPES),
-        "expires_at": (timezone.now() + timedelta(seconds=sent.seconds)).isoformat(),
+        "expires_at": callers.client_token_end(caller, sent.seconds).isoformat(),
     }
     return JsonResponse(
         created, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"}

@@ -186,6 +186,7 @@ SOC_2 = (
                 "person.changed",
                 "team.changed",
                 "sign_in.changed",
+                "token_issuer.changed",
                 "scope.created",
                 "scope.changed",
                 "scope.deleted",

@@ -55,6 +55,7 @@ EVENT_LABELS = {
     "change.alone": gettext_lazy("Loosened by one administrator alone"),
     "team.changed": gettext_lazy("Team changed"),
     "sign_in.changed": gettext_lazy("Sign-in changed"),
+    "token_issuer.changed": gettext_lazy("Token issuer changed"),
     "absence.set": gettext_lazy("Absence set"),
     "absence.ended": gettext_lazy("Absence ended or cancelled"),
     "duty.set": gettext_lazy("On duty set"),
