@@ -1,7 +1,6 @@
-"""Identify the callers of addresses for programs (`/api/`, `/chat`).
+"""Identify the callers of addresses for programs (`/api/`, `/chat`), and find the key behind a Bearer token.
 
-A caller sends an API key, an issuer's access token or a client token as Bearer, or a browser session (with CSRF). This module
-defines the scopes, and finds the key behind a Bearer token.
+A caller sends an API key, an issuer's access token or a client token as Bearer, or a browser session (with CSRF).
 """
 
 from __future__ import annotations
@@ -172,7 +171,7 @@ class Caller:
         return "" if self.bearer is None else self.bearer.agent
 
     def require(self, *scopes: str) -> None:
-        """Raise ScopeMissing unless the key or token has one of these scopes, or PersonNeeded if no issuer's token can have it."""
+        """Raise ScopeMissing unless the caller has one of these scopes, or PersonNeeded if no issuer's token can have one."""
         if not self.scopes.isdisjoint(scopes):
             return
         if self.bearer is not None and NOT_FOR_OTHERS.issuperset(scopes):
@@ -229,15 +228,18 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
     token = _token_of(request)
     if not token:
         return NotAuthenticated()
-    refusal = _refusal_of_token(token) if _is_jwt(token) else None
-    if isinstance(refusal, IssuerUnavailable):
-        return refusal
+    if _is_jwt(token):
+        from approvals.access import tokens  # noqa: PLC0415 - loaded late
+
+        refusal = tokens.refusal_of(token)
+        if isinstance(refusal, IssuerUnavailable):
+            return refusal
     address = rate_limits.client_address(request)
     try:
         count_wrong_key(address)
     except rate_limits.TooMany as too_many:
         return too_many
-    if refusal is not None:
+    if _is_jwt(token):
         return refusal
     key = known_key_of(token)
     if key is not None and key.revoked_at is None:
@@ -336,12 +338,6 @@ def _by_issuer_token(text: str, address: str) -> Caller | None:
         bearer=token.bearer,
         token_until=token.until,
     )
-
-
-def _refusal_of_token(text: str) -> Refusal:
-    from approvals.access import tokens  # noqa: PLC0415 - loaded late
-
-    return tokens.refusal_of(text)
 
 
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:

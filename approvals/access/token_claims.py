@@ -29,10 +29,11 @@ _MAX_VALUES = 100
 
 def values_of(claims: Mapping[str, Any], name: str) -> list[str]:
     """Return the values of a claim; values of another type, too long or with control characters are left out."""
-    value = claims.get(name)
-    values = [value]
-    if name in SCOPE_CLAIMS:
-        values = value.split(" ") if isinstance(value, str) else value
+    values = claims.get(name)
+    if name not in SCOPE_CLAIMS:
+        values = [values]
+    elif isinstance(values, str):
+        values = values.split(" ")
     return [
         each
         for each in (values if isinstance(values, list) else [])[:_MAX_VALUES]

@@ -186,9 +186,7 @@ def _verify(token: _Unverified, issuer: TokenIssuer) -> dict[str, Any]:
     raise _refused(_why(refused)) from refused
 
 
-def _keys_for(
-    header: Mapping[str, Any], issuer: TokenIssuer
-) -> list[Mapping[str, Any]]:
+def _keys_for(header: Mapping[str, Any], issuer: TokenIssuer) -> list[dict[str, Any]]:
     """Return the keys that the header names, or the only one if it names none."""
     if issuer.fetched_at is None or issuer.fetched_at < timezone.now() - MAX_AGE:
         return []

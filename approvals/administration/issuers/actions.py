@@ -54,7 +54,7 @@ def described_issuer(issuer: str) -> dict[str, Any] | None:
 def save_issuer(
     stored: Mapping[str, Any], *, add: bool, by: User
 ) -> PendingChange | None:
-    """Add an issuer, or change it, or return the pending change if it needs another administrator. Raise NotAllowed or Conflict."""
+    """Add an issuer, or change it, or return the pending change if it needs another administrator. Raise Conflict."""
     with transaction.atomic():
         standing = lock_standing(by)
         before = described_issuer(stored["issuer"])

@@ -72,9 +72,10 @@ class IssuerForm(forms.Form):
     )
 
     def __init__(self, data: Any, row: TokenIssuer | None = None) -> None:
-        initial = row and {name: getattr(row, name) for name in COLUMNS}
-        super().__init__(data, initial=initial)
-        self.fields["issuer"].disabled = row is not None
+        super().__init__(data)
+        if row is not None:
+            self.initial = {name: getattr(row, name) for name in COLUMNS}
+            self.fields["issuer"].disabled = True
 
     def clean(self) -> dict[str, Any]:
         fields = self.cleaned_data
