@@ -182,6 +182,8 @@ def _verify(token: _Unverified, issuer: TokenIssuer) -> dict[str, Any]:
         except jwt.PyJWTError as error:
             refused = error
         else:
+            if not _text(claims, "sub"):
+                raise _refused(_("the claim sub is unreadable"))
             return claims
     raise _refused(_why(refused)) from refused
 
@@ -232,13 +234,11 @@ def _scopes(claims: Mapping[str, Any], issuer: TokenIssuer) -> frozenset[str]:
 
 
 def _bearer(claims: Mapping[str, Any]) -> Bearer:
-    """Return the agent (the current actor of RFC 8693, else the client), and on whose behalf it acts. Raise NotAuthenticated."""
+    """Return the agent (the current actor of RFC 8693, else the client), and on whose behalf it acts."""
     subject = _text(claims, "sub")
     actor = claims.get("act")
     agent = _text(actor, "sub") if isinstance(actor, Mapping) else ""
     agent = agent or _text(claims, "azp") or _text(claims, "client_id") or subject
-    if not subject:
-        raise _refused(_("the claim sub is unreadable"))
     return Bearer(_shortened(agent), "" if subject == agent else subject)
 
 

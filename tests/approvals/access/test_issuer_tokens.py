@@ -184,7 +184,7 @@ def test_rules_match_whom_an_agent_acts_for(provider, issuer, service):
         "then": "deny",
         "message": "No.",
     }
-    apply_policy({"rules": [lists, condition]})
+    apply_policy(lists, condition)
     rules = {name: program(provider, sub=name).ask()["rule"] for name in ("a@evil.example", "mallory", "dora")}
     assert [rule and rule["name"] for rule in rules.values()] == ["By list", "By condition", None]
     assert Machine(service).ask()["rule"] is None
@@ -218,5 +218,5 @@ def test_a_person_decides_what_a_token_asked(provider, issuer, service):
     assert agent.get(f"/requests/{asked['id']}").body["decision"]["verdict"] == "approve"
     assert (
         agent.post(f"/requests/{asked['id']}/result", {"output": "done", "input_digest": asked["input_digest"]}).status
-        == 200
+        == 201
     )
