@@ -45,7 +45,7 @@ from approvals.exceptions import (
     Refusal,
     ScopeMissing,
 )
-from approvals.models.actors import Actor, Bearer, KeyActor, SessionActor
+from approvals.models.actors import Actor, KeyActor, SessionActor, TokenBearer
 from approvals.models.keys import NOT_FOR_OTHERS, ApiKey, live
 
 SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
@@ -135,7 +135,7 @@ class Caller:
     scopes: frozenset[str]
     key: ApiKey | None = None
     #: Who sent an issuer's token.
-    bearer: Bearer | None = None
+    bearer: TokenBearer | None = None
     confined_to: str | None = None
     #: The key of the browser session, if the caller was identified by one.
     session_key: str = field(default="", repr=False)
@@ -393,7 +393,7 @@ def _by_client_token(text: str) -> Caller | None:
         standing=standing_of(user if key is None else KeyActor(user, key)),
         scopes=scopes,
         key=key,
-        bearer=Bearer(*made["bearer"]) if made.get("bearer") else None,
+        bearer=TokenBearer(*made["bearer"]) if made.get("bearer") else None,
         confined_to=made["thread"],
         token_session=session_key,
         token_until=until,

@@ -35,25 +35,25 @@ _MAX_MEMBER = 2000
 _MODULUS = 342
 
 
-class Unreadable(Exception):
+class UnreadableKeys(Exception):
     """The issuer does not answer with keys; the message gives the reason."""
 
 
 def read_keys(issuer: TokenIssuer) -> list[JsonDict]:
-    """Return the keys that an issuer publishes now. Raise Unreadable."""
+    """Return the keys that an issuer publishes now. Raise UnreadableKeys."""
     deadline = time.monotonic() + SECONDS
     url = issuer.keys_url
     if not url:
         base = issuer.issuer.rstrip("/")
         about = _fetch(f"{base}/.well-known/openid-configuration", issuer, deadline)
         if about.get("issuer") != issuer.issuer:
-            raise Unreadable(_("it names another issuer"))
+            raise UnreadableKeys(_("it names another issuer"))
         url = str(about.get("jwks_uri", ""))
     listed = _fetch(url, issuer, deadline).get("keys")
     keys = [_kept(key) for key in listed] if isinstance(listed, list) else []
     if usable := [key for key in keys if key]:
         return usable[:MAX_KEYS]
-    raise Unreadable(_("it publishes no usable keys"))
+    raise UnreadableKeys(_("it publishes no usable keys"))
 
 
 def _fetch(url: str, issuer: TokenIssuer, deadline: float) -> JsonDict:
@@ -67,11 +67,11 @@ def _fetch(url: str, issuer: TokenIssuer, deadline: float) -> JsonDict:
         )
         document = json.loads(body)
     except http_post.Undelivered as error:
-        raise Unreadable(f"{url}: {error}") from error
+        raise UnreadableKeys(f"{url}: {error}") from error
     except (ValueError, RecursionError) as error:
-        raise Unreadable(_("%(url)s is not JSON") % {"url": url}) from error
+        raise UnreadableKeys(_("%(url)s is not JSON") % {"url": url}) from error
     if not isinstance(document, dict):
-        raise Unreadable(_("%(url)s is not a JSON object") % {"url": url})
+        raise UnreadableKeys(_("%(url)s is not a JSON object") % {"url": url})
     return document
 
 
@@ -138,6 +138,6 @@ def _fetch_and_store(issuer: TokenIssuer) -> None:
     stored: dict[str, Any] = {"answered_at": Now()}
     try:
         stored |= {"keys": read_keys(issuer), "fetched_at": Now(), "problem": ""}
-    except Unreadable as error:
+    except UnreadableKeys as error:
         stored["problem"] = str(error)[:300]
     TokenIssuer.objects.filter(pk=issuer.pk).update(**stored)

@@ -18,7 +18,6 @@ from django.db.models import CharField, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access.callers import SCOPES
 from approvals.access.issuer_keys import fetch_for_call
 from approvals.access.standing import Standing, standing_with, with_standing
 from approvals.access.token_claims import CLAIMS, SCOPE_CLAIMS, values_of
@@ -26,7 +25,7 @@ from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared, Values
 from approvals.exceptions import IssuerUnavailable, NotAuthenticated, Refusal
 from approvals.models import ApiKey, TokenIssuer
-from approvals.models.actors import Bearer
+from approvals.models.actors import TokenBearer
 from approvals.models.keys import live
 
 MAX_TOKEN = 8_192
@@ -62,7 +61,7 @@ class LiveToken:
     key: ApiKey
     standing: Standing
     scopes: frozenset[str]
-    bearer: Bearer
+    bearer: TokenBearer
     until: datetime
 
 
@@ -143,7 +142,7 @@ def _accept(token: _Unverified) -> LiveToken:
     return LiveToken(
         key=mapping,
         standing=standing_with(mapping, mapping.user_id, by_key=True),
-        scopes=mapping.allowed_scopes & _scopes(claims, issuer),
+        scopes=_scopes(claims, mapping, issuer),
         bearer=_bearer(claims),
         until=until,
     )
@@ -225,21 +224,25 @@ def _why(error: jwt.PyJWTError | None) -> str:
     return _("its signature or a claim is invalid")
 
 
-def _scopes(claims: Mapping[str, Any], issuer: TokenIssuer) -> frozenset[str]:
-    """Return the scopes that a token gives: all, unless its issuer's tokens must name theirs."""
+def _scopes(
+    claims: Mapping[str, Any], mapping: ApiKey, issuer: TokenIssuer
+) -> frozenset[str]:
+    """Return the scopes of a mapping; where its issuer's tokens must name theirs, those that the token names."""
     if not issuer.scoped:
-        return frozenset(SCOPES)
+        return mapping.allowed_scopes
     named = {value for name in SCOPE_CLAIMS for value in values_of(claims, name)}
-    return frozenset(re.sub(r"^pausepoint[:.]", "", value) for value in named)
+    return mapping.allowed_scopes & {
+        re.sub(r"^pausepoint[:.]", "", value) for value in named
+    }
 
 
-def _bearer(claims: Mapping[str, Any]) -> Bearer:
+def _bearer(claims: Mapping[str, Any]) -> TokenBearer:
     """Return the agent (the current actor of RFC 8693, else the client), and on whose behalf it acts."""
     subject = _text(claims, "sub")
     actor = claims.get("act")
     agent = _text(actor, "sub") if isinstance(actor, Mapping) else ""
     agent = agent or _text(claims, "azp") or _text(claims, "client_id") or subject
-    return Bearer(_shortened(agent), "" if subject == agent else subject)
+    return TokenBearer(_shortened(agent), "" if subject == agent else subject)
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:

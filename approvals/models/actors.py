@@ -38,7 +38,7 @@ class _ActorOfUser:
 
 
 @dataclass(frozen=True, slots=True)
-class Bearer:
+class TokenBearer:
     """Who sent an issuer's token: the agent, and the subject that it acts for; empty if it acts for itself."""
 
     agent: str
@@ -52,7 +52,7 @@ class KeyActor(_ActorOfUser):
     key: ApiKey
     #: Expiry of the issuer's token, or of the client token created by the key, if the call came with one.
     until: datetime | None = None
-    bearer: Bearer | None = None
+    bearer: TokenBearer | None = None
 
     def get_username(self) -> str:
         """Return the recorded name, the same in every language."""

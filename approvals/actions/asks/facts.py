@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -88,7 +88,7 @@ class RequestDraft:
         ask = self.ask
         terms = self.terms
         return ApprovalRequest(
-            id=self.identity.id,
+            **asdict(self.identity),
             workflow=self.workflow,
             scope=self.workflow.scope,
             agent=self.workflow.agent,
@@ -129,8 +129,6 @@ class RequestDraft:
             default_response=terms.default_response,
             source_url=ask.source_url,
             callback_url=ask.callback_url,
-            idempotency_key=self.identity.idempotency_key,
-            ask_digest=self.identity.ask_digest,
             requested_by=self.requester,
             key_made_by_id=self.key_made_by_id,
             on_behalf_of=self.on_behalf_of,
@@ -138,7 +136,6 @@ class RequestDraft:
             status=status,
             created_at=self.created_at,
             changed_at=self.created_at,
-            taker=self.identity.taker,
             secrets=list(self.secrets) or None,
             words=ask.words,
         )

@@ -90,7 +90,7 @@ class IssuerForm(forms.Form):
         return fields
 
 
-class MappingForm(forms.Form):
+class TokenMappingForm(forms.Form):
     """A value of a claim, and the user and scopes of the tokens that have it."""
 
     name = forms.CharField(

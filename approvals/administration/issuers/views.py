@@ -10,14 +10,14 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from approvals.access.issuer_keys import Unreadable, read_keys
+from approvals.access.issuer_keys import UnreadableKeys, read_keys
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
 from approvals.administration.forms import form_page, refuse, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.issuers import actions
-from approvals.administration.issuers.forms import IssuerForm, MappingForm
+from approvals.administration.issuers.forms import IssuerForm, TokenMappingForm
 from approvals.administration.keys.actions import revoke_key
 from approvals.exceptions import Refusal
 from approvals.http import SignedIn, require_safe_or_POST
@@ -47,7 +47,7 @@ def issuer(request: SignedIn, pk: int) -> HttpResponse:
     form = IssuerForm(sent(request), row)
     if form.is_valid() and _saved(request, form, row):
         return redirect("approvals:token-issuer", pk)
-    return _issuer_page(request, row, form, MappingForm(None))
+    return _issuer_page(request, row, form, TokenMappingForm(None))
 
 
 @administrators_only
@@ -70,7 +70,7 @@ def switch(request: SignedIn, pk: int) -> HttpResponse:
 def add_mapping(request: SignedIn, pk: int) -> HttpResponse:
     """Map tokens of an issuer to a user."""
     row = get_object_or_404(TokenIssuer, pk=pk)
-    form = MappingForm(request.POST)
+    form = TokenMappingForm(request.POST)
     if form.is_valid():
         try:
             waits = actions.add_mapping(pk, by=request.user, **form.cleaned_data)
@@ -100,7 +100,7 @@ def _saved(request: SignedIn, form: IssuerForm, row: TokenIssuer | None) -> bool
         columns = {name: stored[name] for name in actions.COLUMNS}
         read_keys(TokenIssuer(**columns))
         waits = actions.save_issuer(stored, add=row is None, by=request.user)
-    except Unreadable as error:
+    except UnreadableKeys as error:
         message = _("Pausepoint cannot read the keys of this issuer: %(problem)s")
         form.add_error("issuer", message % {"problem": error})
         return False
@@ -112,7 +112,10 @@ def _saved(request: SignedIn, form: IssuerForm, row: TokenIssuer | None) -> bool
 
 
 def _issuer_page(
-    request: SignedIn, row: TokenIssuer, form: IssuerForm, mapping_form: MappingForm
+    request: SignedIn,
+    row: TokenIssuer,
+    form: IssuerForm,
+    mapping_form: TokenMappingForm,
 ) -> HttpResponse:
     mappings = row.mappings.filter(revoked_at=None).select_related("user")
     context = _context(request) | {

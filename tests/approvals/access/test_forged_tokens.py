@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from approvals.access.tokens import MAX_TOKEN
 from approvals.models import ApiKey, TokenIssuer
+from tests.support.desk.token_issuer import add_issuer, bearer, claims_of, map_tokens, token_of
 from tests.support.openid_provider import Provider, new_key
 from tests.support.people import alice
-from tests.support.token_issuer import add_issuer, bearer, claims_of, map_tokens, token_of
 
 pytestmark = pytest.mark.django_db
 RSA = rsa.generate_private_key(65537, 2048)
@@ -214,21 +214,20 @@ def test_a_token_that_differs_from_them_in_nothing_else_gets_in(provider):
     assert bearer(raw(provider, json.dumps(claims_of(provider)).encode())).get("/requests").status == 200
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_what_the_standard_allows_gets_in(provider):
+    now = time.time()
+    changes: list[dict[str, Any]] = [
         {"aud": ["other", "https://desk.example.org"]},
-        {"exp": int(time.time()) - 30},
-        {"exp": time.time() + 60.5},
-        {"iat": int(time.time()) + 30, "nbf": int(time.time()) + 30},
+        {"exp": int(now) - 30},
+        {"exp": now + 60.5},
+        {"iat": int(now) + 30, "nbf": int(now) + 30},
         {"iat": None},
         {"header": {"typ": "AT+JWT"}},
         {"header": {"typ": "application/at+jwt"}},
         {"header": {"x-gateway": {"region": "eu"}, "jku": "https://evil.example"}},
-    ],
-)
-def test_what_the_standard_allows_gets_in(provider, change):
-    assert bearer(token_of(provider, **change)).get("/requests").status == 200
+    ]
+    replies = [bearer(token_of(provider, **change)).get("/requests") for change in changes]
+    assert [reply.status for reply in replies] == 8 * [200]
     assert provider.called == []
 
 

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from approvals.access import issuer_keys
 from approvals.models import TokenIssuer
+from tests.support.desk.token_issuer import add_issuer, bearer, map_tokens, token_of
 from tests.support.openid_provider import Provider, new_key
 from tests.support.people import alice
-from tests.support.token_issuer import add_issuer, bearer, map_tokens, token_of
 
 pytestmark = pytest.mark.django_db
 WEAK = rsa.generate_private_key(65537, 1024)  # noqa: S505 - so that it is refused
@@ -100,7 +100,7 @@ def test_a_token_without_kid_needs_a_set_with_one_key(provider):
 )
 def test_an_answer_without_keys_is_a_problem_that_an_administrator_reads(provider, path, answer, problem):
     provider.answers[path] = answer
-    with pytest.raises(issuer_keys.Unreadable) as raised:
+    with pytest.raises(issuer_keys.UnreadableKeys) as raised:
         issuer_keys.read_keys(TokenIssuer(issuer=provider.issuer, private=True))
     assert str(raised.value).endswith(problem)
 
@@ -111,12 +111,12 @@ def test_an_answer_without_keys_is_a_problem_that_an_administrator_reads(provide
 def test_keys_are_never_read_from_an_address_that_is_not_the_issuers(provider, url):
     about = json.dumps(provider.describe() | {"jwks_uri": url}).encode()
     provider.answers["/.well-known/openid-configuration"] = (200, about)
-    with pytest.raises(issuer_keys.Unreadable):
+    with pytest.raises(issuer_keys.UnreadableKeys):
         issuer_keys.read_keys(TokenIssuer(issuer=provider.issuer, private=True))
 
 
 def test_a_private_issuer_is_called_only_where_administrators_allow_it(provider):
-    with pytest.raises(issuer_keys.Unreadable, match="must start with https://"):
+    with pytest.raises(issuer_keys.UnreadableKeys, match="must start with https://"):
         issuer_keys.read_keys(TokenIssuer(issuer=provider.issuer))
 
 

@@ -19,10 +19,10 @@ from approvals.exceptions import NotAuthenticated
 from approvals.models import ApprovalRequest, AuditEntry, TokenIssuer
 from approvals.states import Door, Verdict
 from tests.support.desk.ruling import apply_policy
+from tests.support.desk.token_issuer import add_issuer, bearer, map_tokens, program, token_of
 from tests.support.machine import APPROVAL, Machine
 from tests.support.openid_provider import Provider
 from tests.support.people import alice, bob
-from tests.support.token_issuer import add_issuer, bearer, map_tokens, program, token_of
 
 pytestmark = pytest.mark.django_db
 
