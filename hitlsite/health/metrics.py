@@ -27,7 +27,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from approvals.asking.asks import URGENCY
 from approvals.db import append_only
-from approvals.models import ApprovalRequest, AuditEntry, processes
+from approvals.models import ApprovalRequest, AuditEntry, TokenIssuer, processes
 from approvals.outbound import outbox
 from approvals.states import FINAL, Channel, Status
 from approvals.text.names import fold
@@ -116,6 +116,7 @@ class Metrics:
         yield self._open_requests()
         yield _oldest_requests()
         yield _outbox()
+        yield _token_issuers()
         yield from _processes()
         if apps.is_installed("chats"):
             yield from _turns()
@@ -241,6 +242,19 @@ def _outbox() -> Metric:
         metric.add_metric(
             [channel], outbox.undelivered_events(channel).order_by()[:CAP].count()
         )
+    return metric
+
+
+def _token_issuers() -> Metric:
+    metric = GaugeMetricFamily(
+        "pausepoint_token_issuers",
+        "Enabled token issuers, by whether their keys could be read last time.",
+        labels=["state"],
+    )
+    enabled = TokenIssuer.objects.filter(disabled_at=None)
+    readable = enabled.filter(problem="").count()
+    metric.add_metric(["readable"], readable)
+    metric.add_metric(["unreadable"], enabled.count() - readable)
     return metric
 
 

@@ -34,7 +34,12 @@ from approvals.states import Channel
 from hitlsite import __version__
 from hitlsite.health import readiness
 from hitlsite.health.parts import BAD, OK, WARN, SystemPart
-from hitlsite.health.sign_in import former_keys, second_factors, single_sign_on
+from hitlsite.health.sign_in import (
+    former_keys,
+    second_factors,
+    single_sign_on,
+    token_issuers,
+)
 from hitlsite.storage import unwritable_folder
 
 if apps.is_installed("chats"):
@@ -312,7 +317,7 @@ def _model() -> Iterator[SystemPart]:
 
 def _api_keys() -> Iterator[SystemPart]:
     soon = Q(expires_at__lte=timezone.now() + max(WARNINGS))
-    counts = ApiKey.objects.filter(live()).aggregate(
+    counts = ApiKey.objects.filter(live(), issuer=None).aggregate(
         valid=Count("pk"),
         soon=Count("pk", filter=soon),
         endless=Count("pk", filter=Q(expires_at=None)),
@@ -346,6 +351,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     second_factors,
     former_keys,
     _api_keys,
+    token_issuers,
     _push,
     _model,
 )
