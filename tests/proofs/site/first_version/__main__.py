@@ -26,7 +26,7 @@ from django.contrib.auth.models import User
 from approvals import actions
 from approvals.actions.lists.snoozing import snooze
 from approvals.models import BreakGlassAccount, Flood, GroupMapping, Preferences, PrioritySettings, SavedDraft, SavedView
-from approvals.models import TeamSettings, ToolSettings
+from approvals.models import TeamSettings, TokenIssuer, ToolSettings
 from approvals.states import Door, Verdict, Width
 from django.utils import timezone
 from tests.approvals.actions.policy.granting import ask, give, terms
@@ -48,6 +48,7 @@ tell(finance)
 mapping = {"issuer": "https://login.example.org", "value": "finance", "group": finance}
 GroupMapping.objects.create(**mapping, requested_by=admin, confirmed_by=admin)
 BreakGlassAccount.objects.create(person=admin)
+TokenIssuer.objects.create(name="Corp", issuer="https://login.example.org", audience="desk", algorithms=["ES256"])
 SavedDraft.objects.create(person=admin, text='{"rules": []}', saved_at=timezone.now())
 SavedView.objects.create(owner=approver, name="Refunds", query="q=refund")
 apply_policy({"name": "Small refunds", "match": {"tools": ["refundSmall"]}, "then": "allow"}, by=admin)
