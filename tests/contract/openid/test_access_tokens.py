@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -13,6 +15,7 @@ from tests.support.desk.pressing import browser
 from tests.support.desk.token_issuer import AUDIENCE, bearer
 from tests.support.machine import APPROVAL
 from tests.support.people import alice
+from tests.support.root import ROOT
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/token-issuers/"
@@ -62,6 +65,19 @@ def test_an_agent_asks_with_a_token_and_never_decides(node, issuer):
     assert reader.get(f"/requests/{asked['id']}").status == 200
     assert reader.post("/requests", APPROVAL).refusal == (403, "scope_missing")
     assert bearer(token(node, "ask read", "https://other.example.org")).get("/requests").status == 401
+
+
+def test_the_program_of_the_how_to_gets_a_token_keeps_it_and_asks_with_it(node, issuer, monkeypatch):
+    page = (ROOT / "docs/how-to/keys-and-tokens-for-agents.md").read_text()
+    block = page.split("## Client credentials")[1].split("```python\n")[1].split("```")[0]
+    block = block.replace("https://login.example.com", node.issuer).replace("https://desk.example.org", AUDIENCE)
+    monkeypatch.setenv("CLIENT_SECRET", "a secret of the agent")
+    program: dict[str, Any] = {}
+    exec(block, program)  # noqa: S102 - a page of ours
+    text = program["token"]()
+    assert program["token"]() == text
+    assert bearer(text).ask()["agent"] == "billing"
+    assert program["desk"].headers["Authorization"] == f"Bearer {text}"
 
 
 def test_after_the_issuer_replaced_its_keys_both_old_and_new_tokens_are_as_it_says(node, issuer):
