@@ -65,6 +65,18 @@ def test_keys_that_only_verification_finds_unusable_break_nothing_either(provide
     assert bearer(token_of(provider, key=new_key())).get("/requests").status == 401
 
 
+def test_a_key_without_alg_verifies_each_algorithm_of_its_type(provider):
+    key = rsa.generate_private_key(65537, 2048)
+    public = jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key(), as_dict=True) | {"kid": "rsa"}
+    algorithms = ["RS256", "RS512", "PS256", "PS512"]
+    map_tokens(add_issuer(provider, keys=listed(provider, public), algorithms=algorithms), alice())
+    tokens = [token_of(provider, key=key, header={"kid": "rsa", "alg": name}) for name in algorithms]
+    assert [bearer(token).get("/requests").status for token in tokens] == 4 * [200]
+    other = public | {"alg": "RS256"}
+    TokenIssuer.objects.update(keys=[other], tried_at=timezone.now())
+    assert [bearer(token).get("/requests").status for token in tokens] == [200, 401, 401, 401]
+
+
 def test_private_members_of_a_key_are_not_kept(provider):
     secret = jwt.algorithms.ECAlgorithm.to_jwk(new_key(), as_dict=True)
     assert "d" in secret

@@ -14,13 +14,17 @@ from django.utils import timezone
 from approvals.access.callers import caller_by_token, client_token
 from approvals.actions import decide
 from approvals.actions.locking import lock_standing
+from approvals.api.mcp import calls
 from approvals.asking.answers import Answer
 from approvals.exceptions import NotAuthenticated
 from approvals.models import ApprovalRequest, AuditEntry, TokenIssuer
 from approvals.states import Door, Verdict
+from tests.approvals.api.mcp.agent import QUESTION, Agent
+from tests.approvals.hooks.calls import BASH
 from tests.support.desk.ruling import apply_policy
 from tests.support.desk.token_issuer import add_issuer, bearer, map_tokens, program, token_of
 from tests.support.machine import APPROVAL, Machine
+from tests.support.machines import Machine as Caller
 from tests.support.openid_provider import Provider
 from tests.support.people import alice, bob
 
@@ -166,6 +170,25 @@ def test_calls_on_behalf_of_different_people_are_never_repeats_of_each_other(pro
     first = dora.post("/requests", APPROVAL, idempotency_key="one")
     assert dora.post("/requests", APPROVAL, idempotency_key="one").body["id"] == first.body["id"]
     assert eve.post("/requests", APPROVAL, idempotency_key="one").refusal == (409, "conflict")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tokens_work_for_mcp_hooks_and_ask_human_and_name_the_agent_except_in_hooks(
+    provider, issuer, service, monkeypatch
+):
+    for name in ("WAIT", "ROUND", "PATIENCE"):
+        monkeypatch.setattr(calls, name, 0.0)
+    map_tokens(issuer, service)
+    agent = Agent(service)
+    agent.machine = Caller(token_of(provider, sub="dora"))
+    agent.call("ask_human", QUESTION)
+    machine = program(provider, sub="eve")
+    assert machine.post("/hooks/claude-code?wait=0", BASH).status == 200
+    assert machine.post("/ask-human", QUESTION).status == 202
+    asked = ApprovalRequest.objects.order_by("created_at").values_list("workflow__source", "agent", "on_behalf_of")
+    assert list(asked) == [("mcp", "billing", "dora"), ("api", "claude-code", "eve"), ("ask-human", "billing", "eve")]
+    agent.machine = Caller(token_of(provider, sub="dora", aud="other"))
+    assert agent.call("ask_human", QUESTION).answer.status == 401
 
 
 def test_an_agent_cannot_ask_in_the_workflow_of_another_one(provider, issuer, service):
