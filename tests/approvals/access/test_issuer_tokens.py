@@ -186,7 +186,7 @@ def test_tokens_work_for_mcp_hooks_and_ask_human_and_name_the_agent_except_in_ho
     assert machine.post("/hooks/claude-code?wait=0", BASH).status == 200
     assert machine.post("/ask-human", QUESTION).status == 202
     asked = ApprovalRequest.objects.order_by("created_at").values_list("workflow__source", "agent", "on_behalf_of")
-    assert list(asked) == [("mcp", "billing", "dora"), ("api", "claude-code", "eve"), ("ask-human", "billing", "eve")]
+    assert list(asked) == [("mcp", "billing", "dora"), ("api", "Claude Code", "eve"), ("ask-human", "billing", "eve")]
     agent.machine = Caller(token_of(provider, sub="dora", aud="other"))
     assert agent.call("ask_human", QUESTION).answer.status == 401
 
