@@ -1,7 +1,7 @@
 """Check the address of a webhook: only the public internet, or private networks where the operator allows them.
 
 Clients choose these addresses, and this server calls them from inside its own network. So the host name is resolved once, every
-address behind it is checked, and `approvals.outbound.http_post` connects to exactly one of these: DNS cannot change between the
+address behind it is checked, and `approvals.http_post` connects to exactly one of these: DNS cannot change between the
 check and the connection.
 """
 

@@ -126,6 +126,29 @@ class NotAuthenticated(Refusal):
     )
 
 
+class IssuerUnavailable(Refusal):
+    """The keys of a token's issuer cannot be read, so the token may be valid."""
+
+    code = "issuer_unavailable"
+    status = 503
+    sentence = gettext_lazy(
+        "The issuer of this token cannot be reached, and its key is not known yet. Try again in a minute."
+    )
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": "60"}
+
+
+class PersonNeeded(NotAllowed):
+    """An issuer's token was sent for an act of a person."""
+
+    code = "person_needed"
+    sentence = gettext_lazy(
+        "A token of an issuer cannot decide, give grants or set absences. Log in, or use an API key that a person created for "
+        "themselves."
+    )
+
+
 class ScopeMissing(Refusal):
     """The key lacks a scope, though its user may have the right."""
 

@@ -1,7 +1,6 @@
-"""Identify the callers of addresses for programs (`/api/`, `/chat`).
+"""Identify the callers of addresses for programs (`/api/`, `/chat`), and find the key behind a Bearer token.
 
-A caller sends an API key or a client token as Bearer, or a browser session (with CSRF). This module defines the formats and
-scopes of both and finds the key behind a Bearer token.
+A caller sends an API key, an issuer's access token or a client token as Bearer, or a browser session (with CSRF).
 """
 
 from __future__ import annotations
@@ -39,12 +38,14 @@ from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import async_commit
 from approvals.exceptions import (
     AddressNotAllowed,
+    IssuerUnavailable,
     NotAuthenticated,
+    PersonNeeded,
     Refusal,
     ScopeMissing,
 )
-from approvals.models.actors import Actor, KeyActor, SessionActor
-from approvals.models.keys import ApiKey, live, prefix_in
+from approvals.models.actors import Actor, KeyActor, SessionActor, TokenBearer
+from approvals.models.keys import NOT_FOR_OTHERS, ApiKey, live, prefix_in
 
 SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
 #: The scope of keys for SCIM, which have no other one.
@@ -71,7 +72,7 @@ _signer = signing.Signer(salt="approvals.client-token")
 _LIVE: Prepared[ApiKey] = Prepared(
     lambda: with_standing(
         ApiKey.objects.select_related("user").filter(
-            live(), prefix=Parameter("prefix", CharField())
+            live(), issuer=None, prefix=Parameter("prefix", CharField())
         ),
         OuterRef("user"),
     )
@@ -136,10 +137,12 @@ class Caller:
     standing: Standing
     scopes: frozenset[str]
     key: ApiKey | None = None
+    #: Who sent an issuer's token.
+    bearer: TokenBearer | None = None
     confined_to: str | None = None
     #: The key of the browser session, if the caller was identified by one.
     session_key: str = field(default="", repr=False)
-    #: For a client token: the key of the session that created it, and its expiry.
+    #: For a client token: the key of the session that created it. For it and for an issuer's token: its expiry.
     token_session: str = field(default="", repr=False)
     token_until: datetime | None = None
     #: Whether the call was counted against the limit on asking.
@@ -153,7 +156,7 @@ class Caller:
     def actor(self) -> Actor:
         """The author of decisions, requests and comments: the key if there is one, else the user in a browser."""
         if self.key is not None:
-            return KeyActor(self.user, self.key, self.token_until)
+            return KeyActor(self.user, self.key, self.token_until, self.bearer)
         return SessionActor(
             self.user, self.session_key or self.token_session, self.token_until
         )
@@ -165,10 +168,18 @@ class Caller:
             f"{KEY_SCOPE}{self.key.pk}" if self.key else f"{USER_SCOPE}{self.user.pk}"
         )
 
-    def require(self, scope: str) -> None:
-        """Raise ScopeMissing unless the key or token has this scope."""
-        if scope not in self.scopes:
-            raise ScopeMissing(scope)
+    @property
+    def agent(self) -> str:
+        """The agent that an issuer's token names; empty for other callers."""
+        return "" if self.bearer is None else self.bearer.agent
+
+    def require(self, *scopes: str) -> None:
+        """Raise ScopeMissing unless the caller has one of these scopes, or PersonNeeded if no issuer's token can have one."""
+        if not self.scopes.isdisjoint(scopes):
+            return
+        if self.bearer is not None and NOT_FOR_OTHERS.issuperset(scopes):
+            raise PersonNeeded
+        raise ScopeMissing(scopes[-1])
 
 
 class MachineMiddleware(MiddlewareMixin):
@@ -227,10 +238,18 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
     token = _token_of(request)
     if not token:
         return NotAuthenticated()
+    if _is_jwt(token):
+        from approvals.access import tokens  # noqa: PLC0415 - loaded late
+
+        refusal = tokens.refusal_of(token)
+        if isinstance(refusal, IssuerUnavailable):
+            return refusal
     address = rate_limits.client_address(request)
     try:
         count_wrong_key(address)
-    except rate_limits.TooMany as refusal:
+    except rate_limits.TooMany as too_many:
+        return too_many
+    if _is_jwt(token):
         return refusal
     key = known_key_of(token)
     if key is not None and key.revoked_at is None:
@@ -299,6 +318,8 @@ def caller_by_token(token: str, address: str = "") -> Caller | None:
     """
     if token.startswith(_TOKEN_PREFIX):
         return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
+    if _is_jwt(token):
+        return _by_issuer_token(token, address)
     live_key = find_key(token)
     if live_key is None or not live_key.key.works_from(address):
         return None
@@ -309,23 +330,52 @@ def caller_by_token(token: str, address: str = "") -> Caller | None:
     )
 
 
+def _is_jwt(token: str) -> bool:
+    return token.startswith("ey") and token.count(".") == 2
+
+
+def _by_issuer_token(text: str, address: str) -> Caller | None:
+    from approvals.access import tokens  # noqa: PLC0415 - loaded late
+
+    token = tokens.find_token(text)
+    if token is None:
+        return None
+    record_use(token.key, address)
+    return Caller(
+        user=token.key.user,
+        standing=token.standing,
+        scopes=token.scopes,
+        key=token.key,
+        bearer=token.bearer,
+        token_until=token.until,
+    )
+
+
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:
     """Return a token for one of the caller's chats, for a browser that must not hold a key.
 
-    It has only scopes of its creator, and ends with the key or session that created it.
+    It has only scopes of its creator, and ends with the key, token or session that created it.
     """
     scopes = sorted(caller.scopes & TOKEN_SCOPES)
+    bearer = caller.bearer
     made = {
         "user": caller.user.pk,
         "thread": thread,
         "scopes": scopes,
-        "until": timezone.now().timestamp() + seconds,
+        "until": client_token_end(caller, seconds).timestamp(),
         "key": caller.key.pk if caller.key else None,
+        "bearer": bearer and [bearer.agent, bearer.on_behalf_of],
         "session": encrypt_session(caller.session_key, caller.user)
         if caller.by_session
         else None,
     }
     return _TOKEN_PREFIX + _signer.sign_object(made, compress=True)
+
+
+def client_token_end(caller: Caller, seconds: int) -> datetime:
+    """Return when a client token ends: after so many seconds, or with the issuer's token behind it."""
+    end = timezone.now() + timedelta(seconds=seconds)
+    return min(end, caller.token_until or end)
 
 
 def _by_client_token(text: str) -> Caller | None:
@@ -354,6 +404,7 @@ def _by_client_token(text: str) -> Caller | None:
         standing=standing_of(user if key is None else KeyActor(user, key)),
         scopes=scopes,
         key=key,
+        bearer=TokenBearer(*made["bearer"]) if made.get("bearer") else None,
         confined_to=made["thread"],
         token_session=session_key,
         token_until=until,

@@ -26,7 +26,7 @@ from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_transaction
 from approvals.exceptions import Conflict, Undecidable
 from approvals.models import ApprovalRequest, Workflow
-from approvals.models.actors import Actor, person_behind
+from approvals.models.actors import Actor, KeyActor, person_behind
 from approvals.queries.requests import (
     find_call,
     latest_of_calls,
@@ -202,6 +202,10 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
             agent=origin.agent,
             thread_id=origin.thread_id,
             new=True,
+        )
+    elif isinstance(by, KeyActor) and by.bearer and workflow.agent != by.bearer.agent:
+        raise Conflict(
+            _("This workflow belongs to another agent. Use another `workflow_id`.")
         )
     elif origin.workflow_title and workflow.title == workflow.key:
         # The first title that its client gives the workflow.

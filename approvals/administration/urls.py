@@ -8,6 +8,7 @@ from approvals.administration import first_run
 from approvals.administration.absence import views as absence
 from approvals.administration.changes import views as changes
 from approvals.administration.connecting import views as connecting
+from approvals.administration.issuers import views as issuers
 from approvals.administration.keys import views as keys
 from approvals.administration.notification_rules import views as rules
 from approvals.administration.people import views as people
@@ -71,6 +72,19 @@ urlpatterns = [
     path("scopes/", scopes.scopes, name="scopes"),
     path("scopes/<int:pk>/", scopes.scope, name="scope"),
     path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),
+    path("token-issuers/", issuers.issuers, name="token-issuers"),
+    path("token-issuers/<int:pk>/", issuers.issuer, name="token-issuer"),
+    path("token-issuers/<int:pk>/switch/", issuers.switch, name="switch-token-issuer"),
+    path(
+        "token-issuers/<int:pk>/mappings/",
+        issuers.add_mapping,
+        name="add-token-mapping",
+    ),
+    path(
+        "token-mappings/<int:pk>/remove/",
+        issuers.remove_mapping,
+        name="remove-token-mapping",
+    ),
     path("single-sign-on/", sign_in.sign_in, name="sign-in"),
     path("single-sign-on/<int:pk>/remove/", sign_in.remove, name="remove-mapping"),
     path("scim/", scim.scim, name="scim-page"),

@@ -60,6 +60,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
         digest=digest({**question.input, "?thread": thread}, max_bytes=2 * MAX_BYTES),
         source=ASK_HUMAN,
         thread_id=thread,
+        agent=caller.agent,
         idempotency_key=idempotency_key(request),
     )
     ask_outcome = requests.ask(caller, question, origin)

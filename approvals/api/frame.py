@@ -18,7 +18,7 @@ from approvals.access import rate_limits
 from approvals.access.callers import Caller, caller_of
 from approvals.asking.asks import MAX_LENGTHS
 from approvals.db.canonical_json import NotCanonical, canonical
-from approvals.exceptions import Invalid, NotAllowed, Refusal, ScopeMissing, WrongMethod
+from approvals.exceptions import Invalid, NotAllowed, Refusal, WrongMethod
 from approvals.http import refusal_page
 from approvals.text.translation import translated
 
@@ -47,11 +47,11 @@ class Framed:
         raise NotImplementedError
 
     def admit(self, caller: Caller) -> None:
-        """Raise NotAllowed for a client token that is not valid here, and ScopeMissing."""
+        """Raise NotAllowed for a client token that is not valid here, ScopeMissing or PersonNeeded."""
         if self.tokens is not CONFINED:
             refuse_tokens(caller, self.tokens)
-        if self.scopes and caller.scopes.isdisjoint(self.scopes):
-            raise ScopeMissing(self.scopes[-1])
+        if self.scopes:
+            caller.require(*self.scopes)
 
 
 class Endpoint(Framed):
@@ -121,11 +121,14 @@ def refuse_tokens(caller: Caller, message: Promise = ELSEWHERE) -> None:
 def counted(caller: Caller) -> Caller:
     """Count one more request against the rate limit, which a key or person shares with their client tokens. Raise TooMany.
 
+    Each agent of an issuer's tokens has a limit of its own.
+
     A call counts once: the returned caller is marked as counted.
     """
     if caller.counted:
         return caller
-    rate_limits.asks.count(caller.scope, settings.HITL_ASKS_PER_MINUTE)
+    counted_as = f"{caller.scope} {caller.agent}"
+    rate_limits.asks.count(counted_as, settings.HITL_ASKS_PER_MINUTE)
     return replace(caller, counted=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
 
@@ -264,6 +265,10 @@ def ask(caller: Caller, wanted: Ask, origin: Origin) -> AskOutcome:
     Also raises the errors of `actions.ask_for_client`.
     """
     frame.refuse_tokens(caller)
+    if (bearer := caller.bearer) is not None:
+        # Calls on behalf of different people are never taken for repeats of each other.
+        sent_by = [origin.digest, bearer.agent, bearer.on_behalf_of]
+        origin = replace(origin, digest=digest(sent_by))
     return actions.ask_for_client(wanted, origin, by=frame.counted(caller).actor)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from approvals import actions
+from approvals.access import issuer_keys
 from approvals.actions import attention, policy
 from approvals.actions.policy import absence, scope_index, undecidable
 from approvals.actions.policy.duty import on_call, reminders
@@ -35,6 +36,7 @@ def register_duties() -> None:
         absence.tell_of_changing_absences, lambda now: [absence.changing_absences(now)]
     )
     register(policy.end_due_grants, lambda now: [due_grants(now)])
+    register(issuer_keys.refresh_due_keys, lambda now: [issuer_keys.due_issuers(now)])
     register(attention.tell_of_floods, lambda now: [attention.new_requests(now)])
     _register_deliveries()
 

@@ -52,6 +52,26 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name="TokenIssuer",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=100)),
+                ("issuer", models.CharField(max_length=254, unique=True)),
+                ("audience", models.CharField(max_length=254)),
+                ("algorithms", ExactJSONField(default=list)),
+                ("scoped", models.BooleanField(default=True)),
+                ("any_type", models.BooleanField(default=False)),
+                ("keys_url", models.CharField(blank=True, max_length=500)),
+                ("private", models.BooleanField(default=False)),
+                ("disabled_at", models.DateTimeField(null=True)),
+                ("keys", ExactJSONField(default=list)),
+                ("fetched_at", models.DateTimeField(null=True)),
+                ("tried_at", models.DateTimeField(null=True)),
+                ("answered_at", models.DateTimeField(null=True)),
+                ("problem", models.CharField(blank=True, max_length=300)),
+            ],
+        ),
+        migrations.CreateModel(
             name="ApiKey",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -86,10 +106,28 @@ class Migration(migrations.Migration):
                 ("last_used_from", models.CharField(default="", max_length=60)),
                 ("ranges", ExactJSONField(default=list)),
                 ("warn_at", models.DateTimeField(null=True)),
+                (
+                    "issuer",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="mappings",
+                        to="approvals.tokenissuer",
+                    ),
+                ),
+                ("claim", models.CharField(blank=True, max_length=20)),
+                ("claim_value", models.CharField(blank=True, max_length=254)),
             ],
             options={
                 "verbose_name": "API key",
                 "verbose_name_plural": "API keys",
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("issuer__isnull", False), ("revoked_at", None)),
+                        fields=("issuer", "claim", "claim_value"),
+                        name="one_mapping_of_claim",
+                    ),
+                ],
                 "indexes": [
                     models.Index(
                         condition=models.Q(("warn_at__isnull", False)),
@@ -763,6 +801,8 @@ class Migration(migrations.Migration):
                             ("policy", "Policy"),
                             ("group_mapping", "Group mapping"),
                             ("provider", "Sign-in provider"),
+                            ("token_issuer", "Token issuer"),
+                            ("token_mapping", "Mapping of tokens"),
                         ],
                         max_length=16,
                     ),
@@ -1018,6 +1058,7 @@ class Migration(migrations.Migration):
                 ("digest_salt", models.CharField(max_length=32, null=True)),
                 ("input_fingerprint", models.CharField(max_length=64, null=True)),
                 ("key_made_by_id", models.BigIntegerField(null=True)),
+                ("on_behalf_of", models.CharField(blank=True, max_length=254)),
             ],
             options={
                 "permissions": [

@@ -7,7 +7,7 @@ from approvals.models.attention import Advice, Flood
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
 from approvals.models.decisions import Decision
-from approvals.models.keys import ApiKey
+from approvals.models.keys import ApiKey, TokenIssuer
 from approvals.models.outbox import OutboxEvent
 from approvals.models.people import (
     BreakGlassAccount,
@@ -86,6 +86,7 @@ __all__ = [
     "SearchText",
     "Snooze",
     "TeamSettings",
+    "TokenIssuer",
     "ToolSettings",
     "UsedLogOutToken",
     "Vote",

@@ -12,8 +12,9 @@ from django.contrib.auth.models import User
 from approvals.models.keys import MAX_KEY_NAME, ApiKey
 from approvals.text.text import visible
 
-#: Prefix of the recorded name of an API key; usernames contain no spaces.
+#: Prefixes of the recorded names of an API key, and of an issuer's tokens; usernames contain no spaces.
 OF_KEYS = "API key "
+OF_TOKENS = "Token "
 
 
 class Signatory(Protocol):
@@ -37,17 +38,27 @@ class _ActorOfUser:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenBearer:
+    """Who sent an issuer's token: the agent, and the subject that it acts for; empty if it acts for itself."""
+
+    agent: str
+    on_behalf_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class KeyActor(_ActorOfUser):
     """A user acting through one of their API keys: the id and rights of the user, the name of the key."""
 
     key: ApiKey
-    #: Expiry of the client token created by the key, if the call came with one.
+    #: Expiry of the issuer's token, or of the client token created by the key, if the call came with one.
     until: datetime | None = None
+    bearer: TokenBearer | None = None
 
     def get_username(self) -> str:
         """Return the recorded name, the same in every language."""
         name = visible(" ".join(self.key.name.split()))[:MAX_KEY_NAME]
-        return f"{OF_KEYS}{name} of {self.user.get_username()}"
+        kind = OF_KEYS if self.key.issuer_id is None else OF_TOKENS
+        return f"{kind}{name} of {self.user.get_username()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class RecordedActor:
 
 Actor = User | KeyActor | SessionActor
 #: The name recorded for a `KeyActor`.
-_KEY_OF = re.compile(OF_KEYS + r"(?P<key>.*) of (?P<username>\S+)")
+_KEY_OF = re.compile(rf"(?:{OF_KEYS}|{OF_TOKENS})(?P<key>.*) of (?P<username>\S+)")
 
 
 def key_and_username(recorded: str) -> tuple[str, str]:

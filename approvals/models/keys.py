@@ -1,4 +1,7 @@
-"""API keys, and their texts: `pp_`, a prefix, `_`, a secret, and a checksum, so that scanners recognize keys without asking."""
+"""API keys and their texts, which scanners recognize without asking, and the issuers of access tokens that are used instead.
+
+A text is `pp_`, a prefix, `_`, a secret, and a checksum.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ User = settings.AUTH_USER_MODEL
 MAX_KEY_NAME = 100
 #: Actions of a key are recorded as "API key NAME of USER"; a user's name has up to 150 characters.
 MAX_ACTOR_NAME = 300
+#: Longest values of claims that are read from tokens.
+MAX_CLAIM = 254
 #: Scopes that are not allowed on a key for someone else: with them, its creator could decide as its user.
 NOT_FOR_OTHERS = frozenset({"decide", "grant", "absence"})
 #: How long before its expiry the owner of a key is warned.
@@ -72,11 +77,44 @@ def next_warning(expires_at: datetime | None, now: datetime) -> datetime | None:
 
 def live() -> Q:
     """Return the condition that a key is valid now, by the clock of the database."""
-    return Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
+    lasts = Q(expires_at=None) | Q(expires_at__gt=Now())
+    return Q(revoked_at=None, issuer__disabled_at=None) & lasts
+
+
+class TokenIssuer(models.Model):
+    """An issuer of access tokens (JWT) for programs. Its mappings to users are keys without a secret."""
+
+    name = models.CharField(max_length=100)
+    #: Compared with `iss` exactly.
+    issuer = models.CharField(max_length=MAX_CLAIM, unique=True)
+    audience = models.CharField(max_length=MAX_CLAIM)
+    algorithms = ExactJSONField(default=list)
+    #: Whether tokens must name their scopes; otherwise they have all scopes of their mapping.
+    scoped = models.BooleanField(default=True)
+    #: Whether `typ` may be `JWT` or missing, besides `at+jwt` (RFC 9068).
+    any_type = models.BooleanField(default=False)
+    #: The address of its keys; empty if its discovery document has it.
+    keys_url = models.CharField(max_length=500, blank=True)
+    #: Whether it may be in a private network and use plain HTTP.
+    private = models.BooleanField(default=False)
+    disabled_at = models.DateTimeField(null=True)
+    #: Its public keys (JWK), as of `fetched_at`.
+    keys = ExactJSONField(default=list)
+    fetched_at = models.DateTimeField(null=True)
+    #: The last fetch for an unknown key, the end of the last fetch, and why it failed.
+    tried_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+    problem = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ApiKey(models.Model):
-    """A key with which a program acts for a user, limited to scopes. Only a hash of the secret is stored."""
+    """A key with which a program acts for a user, limited to scopes. Only a hash of the secret is stored.
+
+    With an `issuer`, it has no secret: it is used with the tokens of this issuer whose `claim` has this value.
+    """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=MAX_KEY_NAME)
@@ -102,10 +140,22 @@ class ApiKey(models.Model):
     )
     #: The ids of the keys that it replaced, oldest first; null if it replaced none.
     replaces = ExactJSONField(null=True)
+    issuer = models.ForeignKey(
+        TokenIssuer, on_delete=models.PROTECT, null=True, related_name="mappings"
+    )
+    claim = models.CharField(max_length=20, blank=True)
+    claim_value = models.CharField(max_length=MAX_CLAIM, blank=True)
 
     class Meta:
         verbose_name = "API key"
         verbose_name_plural = "API keys"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["issuer", "claim", "claim_value"],
+                name="one_mapping_of_claim",
+                condition=Q(issuer__isnull=False, revoked_at=None),
+            )
+        ]
         indexes: ClassVar = [
             models.Index(
                 fields=["warn_at"],
@@ -132,6 +182,5 @@ class ApiKey(models.Model):
     @property
     def allowed_scopes(self) -> frozenset[str]:
         """Its scopes, without those not allowed on a key for someone else, which older keys may still list."""
-        return frozenset(self.scopes) - (
-            NOT_FOR_OTHERS if self.maker_id is not None else frozenset()
-        )
+        by_other = self.maker_id is not None or self.issuer_id is not None
+        return frozenset(self.scopes) - (NOT_FOR_OTHERS if by_other else frozenset())

@@ -119,6 +119,8 @@ class PendingChange(models.Model):
         POLICY = "policy", _("Policy")
         GROUP_MAPPING = "group_mapping", _("Group mapping")
         PROVIDER = "provider", _("Sign-in provider")
+        TOKEN_ISSUER = "token_issuer", _("Token issuer")
+        TOKEN_MAPPING = "token_mapping", _("Mapping of tokens")
 
     #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)

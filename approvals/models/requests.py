@@ -15,7 +15,7 @@ from django.utils import timezone
 from approvals.db.canonical_json import utc
 from approvals.db.fields import CanonicalNameField, ExactJSONField
 from approvals.models.indexes import OF_REQUESTS
-from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.models.keys import MAX_ACTOR_NAME, MAX_CLAIM
 from approvals.states import (
     ASKS,
     ENDED,
@@ -195,6 +195,8 @@ class ApprovalRequest(models.Model):
     )
     #: The creator of its key, if that is someone else: they count as a requester where requesters may not decide.
     key_made_by_id = models.BigIntegerField(null=True)
+    #: The subject of the issuer's token that its agent acted for; empty without one.
+    on_behalf_of = models.CharField(max_length=MAX_CLAIM, blank=True)
     assigned_to = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False
     )

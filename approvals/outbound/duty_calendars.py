@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from approvals.outbound import http_post
+from approvals import http_post
 from approvals.policy.duty.calendars import DutyCalendar, LeftOut, Shift
 
 MAX_BYTES = 2_000_000

@@ -22,12 +22,13 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils.translation import gettext, override
 
+from approvals import http_post
 from approvals.access import permissions
 from approvals.access.standing import NOBODY, Standing, standing_of, standings_of
 from approvals.db import pool
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
-from approvals.outbound import http_post, messages, outbox, push
+from approvals.outbound import messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.mailing import send_now
 from approvals.outbound.mentions import AT_ONCE, TOLD, mentions_in

@@ -22,8 +22,9 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 from py_vapid.jwt import sign
 
+from approvals import http_post
 from approvals.models import ApprovalRequest, PushSubscription
-from approvals.outbound import http_post, messages
+from approvals.outbound import messages
 from approvals.queries.policy.votes.ballots import ballot_of
 from approvals.text.secrets import mask_text
 

@@ -20,6 +20,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
+from approvals import http_post
 from approvals.asking.secrets import masked_column
 from approvals.db.canonical_json import utc
 from approvals.db.cursors import number_from
@@ -28,7 +29,7 @@ from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest, OutboxEvent
 from approvals.models.keys import ApiKey
 from approvals.models.subscriptions import SigningSecret, WebhookEndpoint
-from approvals.outbound import http_post, outbox
+from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.states import Channel
 

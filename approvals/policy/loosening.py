@@ -247,6 +247,19 @@ def provider_loosens(before: Stored | None, after: Stored) -> bool:
     )
 
 
+def issuer_loosens(before: Stored | None, after: Stored) -> bool:
+    """Return whether more tokens of an issuer may be accepted; None stands for no issuer."""
+    if before is None:
+        return True
+    if any(before[name] != after[name] for name in ("audience", "keys_url")):
+        return True
+    return (
+        not set(after["algorithms"]) <= set(before["algorithms"])
+        or any(before[name] and not after[name] for name in ("scoped", "disabled"))
+        or any(after[name] and not before[name] for name in ("any_type", "private"))
+    )
+
+
 def mapping_loosens(*, added: bool, others: bool) -> bool:
     """Return whether a change of a group mapping may let people do more.
 

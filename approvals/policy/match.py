@@ -1,10 +1,11 @@
 """Test whether a request matches, and why: the one matcher of grants, scopes and hook tool lists.
 
-A `Match` lists agents, tools, kinds, sources, MCP servers, requesters, priorities, and conditions on the input. Each list must
-match in at least one item; omitted lists match anything, so an empty match matches every request.
+A `Match` lists agents, tools, kinds, sources, MCP servers, requesters, priorities, subjects of issuers' tokens (`on_behalf_of`),
+and conditions on the input. Each list must match in at least one item; omitted lists match anything, so an empty match matches
+every request.
 
-- Names of agents, tools and servers are patterns (`globs`) over the canonical name: case and Unicode are folded once. A request
-  without an agent, a tool or a server matches no pattern for it, not even `*`.
+- Names of agents, tools, servers and subjects are patterns (`globs`) over the canonical name: case and Unicode are folded once.
+  A request without an agent, a tool, a server or a subject matches no pattern for it, not even `*`.
 - Input values are located by JSON pointer and compared strictly: `true` is not 1, and 1 is not "1". But 1 and 1.0 are the same
   number, as in the digest of an input. Texts are compared exactly, because paths and identifiers are case-sensitive. Texts are
   not treated as paths: `/data/../etc` starts with `/data/`.
@@ -42,8 +43,9 @@ FACTS = {
     "priorities": "priority",
     "sources": "source",
     "requesters": "requester",
+    "on_behalf_of": "on_behalf_of",
 }
-NAMES = ("tools", "agents", "servers")
+NAMES = ("tools", "agents", "servers", "on_behalf_of")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,7 @@ class Facts:
     source: str = ""
     server: str = ""
     requester: int | None = None
+    on_behalf_of: str = ""
     priority: str = ""
     input: Mapping[str, Any] = field(default_factory=dict)
 
@@ -83,6 +86,7 @@ class Match:
     priorities: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     requesters: tuple[int, ...] = ()
+    on_behalf_of: tuple[str, ...] = ()
     conditions: tuple[InputCondition, ...] = ()
 
     def fits(self, facts: Facts) -> bool:

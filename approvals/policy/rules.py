@@ -140,7 +140,7 @@ class RuleFacts:
     @cached_property
     def values(self) -> JsonDict:
         """The facts for conditions, except the requester."""
-        names = ("tool", "agent", "kind", "source", "server", "priority")
+        names = [name for name in FACTS.values() if name != "requester"]
         return {name: str(getattr(self.match, name)) for name in names} | {
             "input": dict(self.match.input),
             "context": self.context,
@@ -155,7 +155,7 @@ class RuleFacts:
 
     @cached_property
     def size(self) -> Size:
-        names = ("tool", "agent", "server")
+        names = ("tool", "agent", "server", "on_behalf_of")
         return size_of(
             self.match.input,
             self.context,

@@ -84,6 +84,7 @@ def requests_in_words(match: Match, names: Names) -> str:
             [names.people.get(pk, f"#{pk}") for pk in match.requesters],
             _("from %(names)s"),
         ),
+        _part(match.on_behalf_of, _("on behalf of %(names)s")),
         _part(
             [str(ORIGINS.get(source, source)) for source in match.sources],
             _("that come through %(names)s"),

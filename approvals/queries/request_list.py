@@ -38,7 +38,7 @@ PAGE = 50
 #: Columns of a request and its people that a row shows. Others, such as a long conversation, are never read.
 SHOWN = ("kind", "title", "tool_name", "canonical_tool", "input_digest", "agent", "priority", "urgency", "deadline_at",
          "status", "created_at", "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control", "terms", "proposal",
-         "key_made_by_id",
+         "key_made_by_id", "on_behalf_of",
          "policy_version", "rule", "other_rules", "repeats", "attachments",
          "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip

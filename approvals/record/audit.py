@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from secrets import token_hex
 from typing import Any
@@ -26,7 +26,7 @@ from approvals.db.prepared import Parameter
 from approvals.db.prepared_writes import Insert, Update, Write, write_together
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.models.actors import Signatory
+from approvals.models.actors import KeyActor, Signatory
 from approvals.models.subscriptions import heard
 from approvals.record.amounts import DECIMAL, amount_at
 from approvals.record.events import DENIED, EVENTS, ONCE, OTHER_INPUT, VERDICTS
@@ -247,13 +247,15 @@ def _row(
         "via": via,
     }
     # Each value was checked on arrival; together they may exceed the bounds of one value.
-    held = dict(columns)
+    held = {**columns, "data": dict(data)}
     if subject.amount is None:
         del held["amount"]
     else:
         held["amount"] = plain_number(subject.amount)
+    if isinstance(actor, KeyActor) and actor.bearer is not None:
+        held["data"] = {**data, "token": asdict(actor.bearer)}
     # Without the salt, which is shown only where nothing is hidden, a hidden value could be found by brute force.
-    held |= {"at": utc(at), "data": dict(data), "salt": token_hex(16)}
+    held |= {"at": utc(at), "salt": token_hex(16)}
     body = canonical(held, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     verdict = str(data.get("verdict", "")) if event in VERDICTS else ""

@@ -49,6 +49,7 @@ EVENTS = (
     "team.changed",
     "group.changed",
     "sign_in.changed",
+    "token_issuer.changed",
     *("absence.set", "absence.ended"),
     *("duty.set", "duty.unreadable", "duty.readable"),
     "admin.changed",

@@ -36,6 +36,7 @@ class ShownRequest(ShownContent):
     created_at: datetime
     changed_at: datetime
     deadline_at: datetime | None
+    on_behalf_of: str
     taken_by: str | None
     taken_at: datetime | None
     decided_display: str | None
@@ -64,6 +65,7 @@ def shown_request(request: ApprovalRequest) -> ShownRequest:
         created_at=request.created_at,
         changed_at=request.changed_at,
         deadline_at=request.deadline_at,
+        on_behalf_of=request.on_behalf_of,
         taken_by=request.taken_by,
         taken_at=request.taken_at,
         decided_display=request.decided_display,

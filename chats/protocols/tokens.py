@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import Field, PlainValidator
@@ -53,7 +51,7 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
         "token": token,
         "chat": sent.chat,
         "scopes": sorted(caller.scopes & callers.TOKEN_SCOPES),
-        "expires_at": (timezone.now() + timedelta(seconds=sent.seconds)).isoformat(),
+        "expires_at": callers.client_token_end(caller, sent.seconds).isoformat(),
     }
     return JsonResponse(
         created, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"}

@@ -15,9 +15,9 @@ from allauth.socialaccount.models import SocialApp
 from django.utils.translation import gettext as _
 from requests.adapters import BaseAdapter
 
+from approvals import http_post
 from approvals.addresses import parse_destination
 from approvals.db.transactions import release_connections
-from approvals.outbound import http_post
 
 R = TypeVar("R")
 

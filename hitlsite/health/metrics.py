@@ -29,7 +29,7 @@ from approvals.access.providers import ENVIRONMENT, known_providers
 from approvals.administration.scim.queries import counts, scim_keys
 from approvals.asking.asks import URGENCY
 from approvals.db import append_only
-from approvals.models import ApprovalRequest, AuditEntry, processes
+from approvals.models import ApprovalRequest, AuditEntry, TokenIssuer, processes
 from approvals.outbound import outbox
 from approvals.states import FINAL, Channel, Status
 from approvals.text.names import fold
@@ -118,6 +118,7 @@ class Metrics:
         yield self._open_requests()
         yield _oldest_requests()
         yield _outbox()
+        yield _token_issuers()
         yield from _processes()
         yield from _scim()
         if apps.is_installed("chats"):
@@ -251,6 +252,19 @@ def _outbox() -> Metric:
         metric.add_metric(
             [channel], outbox.undelivered_events(channel).order_by()[:CAP].count()
         )
+    return metric
+
+
+def _token_issuers() -> Metric:
+    metric = GaugeMetricFamily(
+        "pausepoint_token_issuers",
+        "Enabled token issuers, by whether their keys could be read last time.",
+        labels=["state"],
+    )
+    enabled = TokenIssuer.objects.filter(disabled_at=None)
+    readable = enabled.filter(problem="").count()
+    metric.add_metric(["readable"], readable)
+    metric.add_metric(["unreadable"], enabled.count() - readable)
     return metric
 
 

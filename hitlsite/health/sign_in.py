@@ -1,4 +1,4 @@
-"""The lines of the System page on sign-in: the OpenID providers, the break-glass account, and second factors."""
+"""The lines of the System page on sign-in: the OpenID providers, the break-glass account, second factors, and token issuers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from approvals.access.factors import lacking
 from approvals.access.providers import known_providers
 from approvals.actions.upkeep.rotating import outdated_secrets
 from approvals.administration.scim.queries import counts, scim_keys
+from approvals.models import TokenIssuer
 from approvals.models.people import RoleName
 from approvals.text.text import visible
 from approvals.text.times import short_time
@@ -72,6 +73,20 @@ def _break_glass() -> SystemPart:
         "manage.py breakglass --user NAME"
     )
     return SystemPart(part, WARN, _("None that could log in"), advice)
+
+
+def token_issuers() -> Iterator[SystemPart]:
+    part = _("Token issuers")
+    issuers = TokenIssuer.objects.filter(disabled_at=None).order_by("name", "pk")
+    if not issuers:
+        yield SystemPart(part, OK, _("None: programs use API keys"))
+    for issuer in issuers:
+        names = {"name": visible(issuer.name), "issuer": visible(issuer.issuer)}
+        if issuer.problem:
+            summary = _("The keys of %(name)s (%(issuer)s) cannot be read") % names
+            yield SystemPart(part, WARN, summary, visible(issuer.problem))
+        else:
+            yield SystemPart(part, OK, _("%(name)s (%(issuer)s) answers") % names)
 
 
 def former_keys() -> Iterator[SystemPart]:

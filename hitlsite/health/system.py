@@ -39,6 +39,7 @@ from hitlsite.health.sign_in import (
     scim,
     second_factors,
     single_sign_on,
+    token_issuers,
 )
 from hitlsite.storage import unwritable_folder
 
@@ -317,7 +318,7 @@ def _model() -> Iterator[SystemPart]:
 
 def _api_keys() -> Iterator[SystemPart]:
     soon = Q(expires_at__lte=timezone.now() + max(WARNINGS))
-    counts = ApiKey.objects.filter(live()).aggregate(
+    counts = ApiKey.objects.filter(live(), issuer=None).aggregate(
         valid=Count("pk"),
         soon=Count("pk", filter=soon),
         endless=Count("pk", filter=Q(expires_at=None)),
@@ -352,6 +353,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     second_factors,
     former_keys,
     _api_keys,
+    token_issuers,
     _push,
     _model,
 )

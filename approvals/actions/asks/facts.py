@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -58,6 +58,7 @@ class RequestDraft:
     workflow: Workflow
     requester: User
     key_made_by_id: int | None
+    on_behalf_of: str
     terms: AskTerms
     secrets: Sequence[str]
     text: bytes
@@ -75,6 +76,7 @@ class RequestDraft:
             source=self.workflow.source,
             server=server_of(self.ask.tool_name),
             requester=self.requester.pk,
+            on_behalf_of=self.on_behalf_of,
             priority=self.terms.priority,
             input=self.ask.input,
         )
@@ -86,7 +88,7 @@ class RequestDraft:
         ask = self.ask
         terms = self.terms
         return ApprovalRequest(
-            id=self.identity.id,
+            **asdict(self.identity),
             workflow=self.workflow,
             scope=self.workflow.scope,
             agent=self.workflow.agent,
@@ -127,15 +129,13 @@ class RequestDraft:
             default_response=terms.default_response,
             source_url=ask.source_url,
             callback_url=ask.callback_url,
-            idempotency_key=self.identity.idempotency_key,
-            ask_digest=self.identity.ask_digest,
             requested_by=self.requester,
             key_made_by_id=self.key_made_by_id,
+            on_behalf_of=self.on_behalf_of,
             assigned_to=self.assignee,
             status=status,
             created_at=self.created_at,
             changed_at=self.created_at,
-            taker=self.identity.taker,
             secrets=list(self.secrets) or None,
             words=ask.words,
         )
@@ -176,8 +176,16 @@ def read_facts(
     ask = replace(ask, priority=most_urgent(ask.priority, settings.min_priority))
     text = text_of(ask.input, ask.files)
     known_by = fingerprints(text)
+    bearer = by.bearer if isinstance(by, KeyActor) else None
+    on_behalf_of = bearer.on_behalf_of if bearer else ""
     policy = _policy_facts(
-        workflow, ask, settings, known_by, requester=requester, at=timezone.now()
+        workflow,
+        ask,
+        settings,
+        known_by,
+        requester=requester,
+        on_behalf_of=on_behalf_of,
+        at=timezone.now(),
     )
     draft = RequestDraft(
         identity=identity,
@@ -186,6 +194,7 @@ def read_facts(
         workflow=workflow,
         requester=requester,
         key_made_by_id=by.key.maker_id if isinstance(by, KeyActor) else key_made_by_id,
+        on_behalf_of=on_behalf_of,
         terms=policy.terms,
         secrets=[*secrets_in_schema(ask.response_schema), *settings.secret_fields],
         text=text,
@@ -215,6 +224,7 @@ def verdict_on(
     workflow: Workflow,
     *,
     requester: User,
+    on_behalf_of: str,
     at: datetime,
 ) -> PolicyVerdict:
     """Return the live policy's verdict on an ask."""
@@ -225,6 +235,7 @@ def verdict_on(
         kind=ask.kind,
         source=workflow.source,
         requester=requester.pk,
+        on_behalf_of=on_behalf_of,
         priority=ask.priority,
         value=ask.input,
         context=ask.context,
@@ -245,13 +256,21 @@ def _policy_facts(
     known_by: Sequence[str],
     *,
     requester: User,
+    on_behalf_of: str,
     at: datetime,
 ) -> AskPolicyFacts:
     """Read the facts for the policy; an earlier rejection, and grants, only where they could count."""
     facts = AskPolicyFacts(ask=ask, at=at, settings=settings)
     if settings.policy_version is not None:
         policy = rules_of(settings.policy_version, settings.policy_digest)
-        verdict = verdict_on(ask, settings, workflow, requester=requester, at=at)
+        verdict = verdict_on(
+            ask,
+            settings,
+            workflow,
+            requester=requester,
+            on_behalf_of=on_behalf_of,
+            at=at,
+        )
         facts = replace(facts, policy=policy, verdict=verdict)
     if facts.may_repeat:
         earlier = earlier_rejection(

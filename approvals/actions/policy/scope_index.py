@@ -34,8 +34,8 @@ from approvals.states import Status
 #: Requests compared in one transaction.
 BATCH = 200
 #: The columns needed for a comparison.
-_READ = ("pk", "workflow__source", "agent", "tool_name", "kind", "requested_by", "priority", "input", "amount_pointer",
-         "created_at", "amount", "scoped_upto")  # fmt: skip
+_READ = ("pk", "workflow__source", "agent", "tool_name", "kind", "requested_by", "on_behalf_of", "priority", "input",
+         "amount_pointer", "created_at", "amount", "scoped_upto")  # fmt: skip
 
 
 #: Lock for adding and deleting scopes, and for creating scope sets.

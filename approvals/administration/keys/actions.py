@@ -56,7 +56,10 @@ from approvals.states import Door
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
-    """The fields of a key to create. `replaces` is the id of the key that it replaces, which works for `overlap` longer."""
+    """The fields of a key to create. `replaces` is the id of the key that it replaces, which works for `overlap` longer.
+
+    With an issuer it is a mapping: it has no secret, and is used with the tokens whose claim has this value.
+    """
 
     user: User
     name: str
@@ -65,6 +68,9 @@ class NewKey:
     ranges: Sequence[str] = ()
     replaces: int | None = None
     overlap: timedelta = timedelta(days=1)
+    issuer_id: int | None = None
+    claim: str = ""
+    claim_value: str = ""
 
 
 def create_key(
@@ -152,7 +158,7 @@ def store_key(
 ) -> ApiKey:
     """Write a key, on record; the key that it replaces expires after the overlap. Raise NotAllowed or NotFound."""
     if by is not None and by.pk != new.user.pk:
-        _require_key_for_other(new, standing_of(by))
+        require_key_for_other(new.user, new.scopes, standing_of(by))
     now = timezone.now()
     old = None if new.replaces is None else _end_after(new.replaces, now + new.overlap)
     key = ApiKey.objects.create(
@@ -168,12 +174,21 @@ def store_key(
         made_by=made_by,
         tool_lists=None if old is None else old.tool_lists,
         replaces=None if old is None else [*(old.replaces or ()), old.pk],
+        issuer_id=new.issuer_id,
+        claim=new.claim,
+        claim_value=new.claim_value,
     )
     details = {
         "scopes": key.scopes,
         "ranges": key.ranges,
         "expires_at": utc(key.expires_at) if key.expires_at else None,
     }
+    if key.issuer is not None:
+        details |= {
+            "issuer": key.issuer.issuer,
+            "claim": key.claim,
+            "value": key.claim_value,
+        }
     if made_by is not None and by is not None and made_by.pk != by.pk:
         details["made_by"] = made_by.get_username()
     if old is not None and old.expires_at:
@@ -208,7 +223,7 @@ def _require_allowed(new: NewKey, by: Standing) -> None:
     """Raise NotAllowed unless this person may create the key."""
     require_scim_alone(new.scopes, standing_of(new.user))
     if by.pk != new.user.pk:
-        _require_key_for_other(new, by)
+        require_key_for_other(new.user, new.scopes, by)
     elif not may_administer(by) and (
         forbidden := set(new.scopes) - set(settings.HITL_OWN_KEY_SCOPES)
     ):
@@ -232,12 +247,12 @@ def require_scim_alone(scopes: Sequence[str], user: Standing) -> None:
         raise NotAllowed(_("A key for SCIM must act for an administrator."))
 
 
-def _require_key_for_other(new: NewKey, by: Standing) -> None:
+def require_key_for_other(user: User, scopes: Sequence[str], by: Standing) -> None:
     """Raise NotAllowed if the key would let `by` decide as someone else, or act with rights that `by` lacks."""
     if not may_administer(by):
         raise NotAllowed(_("Only administrators can create keys for someone else."))
-    require_changeable(new.user, by)
-    if forbidden := [scope for scope in new.scopes if scope in NOT_FOR_OTHERS]:
+    require_changeable(user, by)
+    if forbidden := [scope for scope in scopes if scope in NOT_FOR_OTHERS]:
         raise NotAllowed(
             _(
                 "A key that acts for someone else cannot decide, give grants, or set absences. Leave out: "

@@ -50,6 +50,14 @@ OVERLAPS = {
 }
 
 
+def active_user(username: str) -> User:
+    """Return the active user with this name. Raise ValidationError."""
+    user = User.objects.filter(username=username, is_active=True).first()
+    if user is None:
+        raise ValidationError(_("No active person has this username."))
+    return user
+
+
 class ExpiryForm(forms.Form):
     """The last day of a key, within the longest lifetime that the settings allow."""
 
@@ -121,12 +129,7 @@ class KeyForm(ExpiryForm):
             ]
 
     def clean_user(self) -> User:
-        user = User.objects.filter(
-            username=self.cleaned_data["user"], is_active=True
-        ).first()
-        if user is None:
-            raise ValidationError(_("No active person has this username."))
-        return user
+        return active_user(self.cleaned_data["user"])
 
     def clean_ranges(self) -> list[str]:
         lines = lines_in(self.cleaned_data["ranges"])

@@ -32,5 +32,5 @@ def key(pk: int, viewer: Standing) -> ApiKey | None:
 
 
 def _seen_by(viewer: Standing) -> QuerySet[ApiKey]:
-    rows = ApiKey.objects.select_related("user", "made_by")
+    rows = ApiKey.objects.select_related("user", "made_by").filter(issuer=None)
     return rows if may_administer(viewer) else rows.filter(user=viewer.pk)

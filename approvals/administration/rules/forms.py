@@ -56,7 +56,7 @@ AT_DEADLINE = {
     AtDeadline.HALT: _("Stop the run"),
 }
 #: Members of `match` with a field of names, one per line, and with check boxes.
-_LINES = ("agents", "servers", "requesters")
+_LINES = ("agents", "servers", "requesters", "on_behalf_of")
 _BOXES = ("sources", "kinds", "priorities")
 #: Members of `ask` with one field of the same name.
 _FLAGS = ("with_requester", "veto", "typed_name", "fresh_sign_in", "working_hours")
@@ -87,6 +87,12 @@ class PolicyRuleForm(DataForm):
     requesters = LinesField(
         label=_("Requested by"),
         help_text=_("Usernames, one per line. Empty for anyone."),
+    )
+    on_behalf_of = LinesField(
+        label=_("On behalf of"),
+        help_text=_(
+            "Subjects of issuers' tokens, or patterns, one per line. Empty for any."
+        ),
     )
     kinds = several(_("Kinds"), Kind.choices)
     priorities = several(_("Priorities"), Priority.choices)

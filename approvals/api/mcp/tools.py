@@ -97,7 +97,7 @@ def _ask(
         digest=body,
         source=MCP,
         thread_id=session,
-        agent=call.client[:100],
+        agent=caller.agent or call.client[:100],
         # A permission prompt cannot carry a result; callers with names of their own get the results.
         calls=repeats.equal_calls(
             caller,
@@ -125,7 +125,7 @@ def _permit(
         subject = Subject(
             scope=caller.scope,
             thread_id=session,
-            agent=call.client[:100],
+            agent=caller.agent or call.client[:100],
             tool_name=arguments.tool_name,
             tool_call_id=repeats.name_of_call(session, arguments.tool_use_id),
         )

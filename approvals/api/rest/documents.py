@@ -50,6 +50,9 @@ class Brief(BaseModel):
     priority: Priority
     status: Status
     requested_by: str
+    on_behalf_of: str = Field(
+        description="The subject of the issuer's token that its agent acted for; empty without one."
+    )
     assigned_to: str | None
     claimed_by: str | None = Field(
         description="The user who is working on it; null after the claim has expired."
@@ -183,6 +186,7 @@ def _brief(request: ApprovalRequest, progress: str | None) -> JsonDict:
         "priority": request.priority,
         "status": request.status,
         "requested_by": request.requested_by.get_username(),
+        "on_behalf_of": request.on_behalf_of,
         "assigned_to": request.assigned_to.get_username()
         if request.assigned_to
         else None,

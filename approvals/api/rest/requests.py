@@ -121,7 +121,7 @@ def create_request(
         workflow=sent.workflow_id or "",
         workflow_title=sent.workflow_title or "",
         thread_id=sent.thread_id,
-        agent=sent.agent,
+        agent=caller.agent or sent.agent,
         idempotency_key=idempotency_key,
         resume_state=sent.resume_state,
     )

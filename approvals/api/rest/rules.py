@@ -103,6 +103,8 @@ class NewCall(Document):
     """`api`, `mcp`, `chat`, `cedar` or `ask-human`."""
     requester: Name | None = None
     """The username of the requester; by default, yours."""
+    on_behalf_of: Name = ""
+    """The subject of an issuer's token."""
     at: Moment | None = None
     """The time of the request; by default, now."""
     policy: JsonDict | None = None
@@ -218,6 +220,7 @@ def evaluate_policy(
         kind=sent.kind,
         source=sent.source,
         requester=person.pk,
+        on_behalf_of=sent.on_behalf_of,
         priority=priority,
         value=sent.input,
         context=sent.context,

@@ -187,6 +187,7 @@ SOC_2 = (
                 "team.changed",
                 "group.changed",
                 "sign_in.changed",
+                "token_issuer.changed",
                 "scope.created",
                 "scope.changed",
                 "scope.deleted",

@@ -56,6 +56,7 @@ EVENT_LABELS = {
     "team.changed": gettext_lazy("Team changed"),
     "group.changed": gettext_lazy("Group of the provider changed"),
     "sign_in.changed": gettext_lazy("Sign-in changed"),
+    "token_issuer.changed": gettext_lazy("Token issuer changed"),
     "absence.set": gettext_lazy("Absence set"),
     "absence.ended": gettext_lazy("Absence ended or cancelled"),
     "duty.set": gettext_lazy("On duty set"),

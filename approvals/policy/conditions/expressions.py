@@ -39,6 +39,7 @@ variables:
   - {name: source, type_name: string}
   - {name: server, type_name: string}
   - {name: priority, type_name: string}
+  - {name: on_behalf_of, type_name: string}
   - {name: input, type_name: map, params: [{type_name: string}, {type_name: dyn}]}
   - {name: context, type_name: dyn}
   - {name: requester, type_name: map, params: [{type_name: string}, {type_name: dyn}]}
@@ -169,7 +170,18 @@ def _sure(answer: bool | None) -> bool:
 _ARITHMETIC = frozenset({"_+_", "_-_", "_*_", "_/_", "_%_"})
 #: Variables whose type is known to CEL.
 _TYPED = frozenset(
-    {"tool", "agent", "kind", "source", "server", "priority", "hour", "weekday", "now"}
+    {
+        "tool",
+        "agent",
+        "kind",
+        "source",
+        "server",
+        "priority",
+        "on_behalf_of",
+        "hour",
+        "weekday",
+        "now",
+    }
 )
 #: Our own functions in place of CEL's. Conditions cannot write these names.
 _STRICT = {

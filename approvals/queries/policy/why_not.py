@@ -137,6 +137,7 @@ def _part(reason: MatchReason) -> str:
         "tools": _("tool"),
         "agents": _("agent"),
         "servers": _("MCP server"),
+        "on_behalf_of": _("on behalf of"),
         "kinds": _("kind"),
         "priorities": _("priority"),
         "sources": _("source"),

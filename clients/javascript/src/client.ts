@@ -8,7 +8,7 @@ import { member } from "./documents.js";
 import { Refused, StillWaiting } from "./errors.js";
 import { sent, sentFile, withFiles } from "./fields.js";
 import type { Json, NewFile } from "./fields.js";
-import { Connection, printable, seconds } from "./http.js";
+import { Connection, type Key, printable, seconds } from "./http.js";
 import { Outcome } from "./outcome.js";
 import type { FileDocument, RequestDocument, Verdict } from "./outcome.js";
 import { reportable } from "./reportable.js";
@@ -57,6 +57,11 @@ export interface DeskOptions {
   patience?: number;
   /** In place of the global `fetch`. */
   fetch?: typeof fetch;
+  /**
+   * A random text that stays the same in all of your processes, from which names of calls are derived. Needed for these with
+   * tokens that change; by default `PAUSEPOINT_SECRET`, or else the key.
+   */
+  secret?: string;
 }
 
 export interface WaitOptions {
@@ -101,9 +106,12 @@ const QUESTION_FIELDS = ["options", "multiple", "allowText", "fieldName", "sugge
 export class DeskClient {
   readonly #http: Connection;
 
-  /** The address and a key, by default those of the environment: `PAUSEPOINT_URL` and `PAUSEPOINT_KEY`. */
-  constructor(address = "", key = "", options: DeskOptions = {}) {
-    this.#http = new Connection(address, key, options.patience ?? 300, options.fetch);
+  /**
+   * The address and a key, by default those of the environment: `PAUSEPOINT_URL` and `PAUSEPOINT_KEY`. For tokens that expire,
+   * a function that returns one, or a promise of it: it is called before each attempt, so let it keep its token.
+   */
+  constructor(address = "", key: Key = "", options: DeskOptions = {}) {
+    this.#http = new Connection(address, key, options.patience ?? 300, options.fetch, options.secret);
   }
 
   /** Ask a person and wait for the outcome, however long that takes. Throws as `ask`. */

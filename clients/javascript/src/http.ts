@@ -32,17 +32,23 @@ type Sending = Omit<CallOptions, "body"> & { text?: string };
 type Heard = { lost: string } | { status: number; content: Uint8Array; retryAfter: number };
 type Answered = Extract<Heard, { status: number }>;
 
+/** A key, or a function that returns the present token of an issuer. */
+export type Key = string | (() => string | Promise<string>);
+
 /** One installation, reached with one key. */
 export class Connection {
   readonly #base: string;
-  readonly #headers: Record<string, string>;
+  readonly #key: Key;
+  readonly #secret: string;
+  readonly #headers: Record<string, string> = {};
   readonly #fetch: typeof fetch;
 
   constructor(
     address: string,
-    key: string,
+    key: Key,
     readonly patience: number,
     fetcher?: typeof fetch,
+    secret?: string,
   ) {
     const { env = {}, versions = {} } = (globalThis as { process?: Process }).process ?? {};
     address ||= env.PAUSEPOINT_URL ?? "";
@@ -54,15 +60,21 @@ export class Connection {
       throw new TypeError(`The address must begin with https:// or http://: ${JSON.stringify(address)}`);
     }
     this.#base = `${address.replace(/\/+$/, "")}/api/v1`;
-    this.#headers = { Authorization: `Bearer ${printable("key", key)}` };
+    this.#key = typeof key === "string" ? printable("key", key) : key;
+    this.#secret = secret || env.PAUSEPOINT_SECRET || (typeof key === "string" ? `Bearer ${key}` : "");
     // A browser would have to ask the server first whether it may send this header.
     if (versions.node) this.#headers["User-Agent"] = "pausepoint-javascript";
     this.#fetch = fetcher ?? ((...given) => globalThis.fetch(...given));
   }
 
-  /** Return a name for a content that no one can compute without the key. */
-  nameOf(content: string): Promise<string> {
-    return keyedName(this.#headers.Authorization as string, content);
+  /** Return a name for a content that no one can compute without the key or secret. */
+  async nameOf(content: string): Promise<string> {
+    if (!this.#secret) {
+      throw new TypeError(
+        "Tokens change, so names of calls need a secret that stays the same: give `secret`, or set PAUSEPOINT_SECRET.",
+      );
+    }
+    return keyedName(this.#secret, content);
   }
 
   /**
@@ -102,6 +114,7 @@ export class Connection {
 
   async #call(method: string, path: string, { text, headers, wait = 0, signal }: Sending): Promise<Heard> {
     signal?.throwIfAborted();
+    const key = typeof this.#key === "string" ? this.#key : printable("key", await this.#key());
     const given = new AbortController();
     const abort = (): void => given.abort(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
@@ -110,6 +123,7 @@ export class Connection {
       const response = await this.#fetch(this.#base + path, {
         method,
         headers: {
+          Authorization: `Bearer ${key}`,
           ...this.#headers,
           ...headers,
           ...(text === undefined ? {} : { "Content-Type": "application/json" }),

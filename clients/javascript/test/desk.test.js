@@ -242,3 +242,23 @@ test("an error is reported in text that the server can store", async () => {
   assert.equal(await thrown(`x${"\u{1f600}".repeat(2000)}`), `x${"\u{1f600}".repeat(999)}…`);
   assert.equal(await thrown(Object.create(null)), "(object: no text, because of TypeError)");
 });
+
+test("a function gives the token of each attempt, and names of calls come from a secret", async () => {
+  const sent = [];
+  const fetch = async (_url, { headers }) => {
+    sent.push(headers.Authorization);
+    return new Response(JSON.stringify(sent.length < 3 ? {} : WAITING), { status: sent.length < 3 ? 503 : 201 });
+  };
+  let number = 0;
+  const token = async () => `token-${++number}`;
+  const desk = new Desk("https://desk.example.com/", token, { fetch, secret: "the same everywhere" });
+  await desk.ask("Pay?");
+  assert.deepEqual(sent, ["Bearer token-1", "Bearer token-2", "Bearer token-3"]);
+  const name = await desk.nameOf("content");
+  assert.match(name, /^[0-9a-f]{40}$/);
+  assert.equal(await desk.nameOf("content"), name);
+  const nameless = new Desk("https://desk.example.com/", token, { fetch });
+  await assert.rejects(nameless.nameOf("content"), /give `secret`, or set PAUSEPOINT_SECRET/);
+  const broken = new Desk("https://desk.example.com/", () => "to\nken", { fetch });
+  await assert.rejects(broken.ask("Pay?"), /only printable ASCII/);
+});

@@ -70,6 +70,7 @@ def test_a_new_request_is_stored_and_returned():
         "priority": "high",
         "status": "pending",
         "requested_by": "alice",
+        "on_behalf_of": "",
         "assigned_to": "bob",
         "claimed_by": None,
         "claimed_until": None,

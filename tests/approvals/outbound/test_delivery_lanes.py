@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from approvals import http_post
 from approvals.models import OutboxEvent
-from approvals.outbound import delivery_lanes, http_post, webhooks
+from approvals.outbound import delivery_lanes, webhooks
 from approvals.outbound.delivery_lanes import DeliveryLanes, Job
 from tests.support.desk.carrying import make_endpoint, states
 from tests.support.desk.requests import make_request, make_workflow

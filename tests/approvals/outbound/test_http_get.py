@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.outbound import http_post
-from approvals.outbound.http_post import Undelivered
+from approvals import http_post
+from approvals.http_post import Undelivered
 from tests.support.receiver import Behaviour, Receiver, answer, drip, endless_body, nonsense, silent
 
 #: Seconds for responses that never come; the others have time enough for a busy machine.

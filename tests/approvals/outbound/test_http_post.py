@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from approvals.outbound import http_post
-from approvals.outbound.http_post import Undelivered
+from approvals import http_post
+from approvals.http_post import Undelivered
 from tests.support import receiver
 from tests.support.receiver import Receiver, answer
 

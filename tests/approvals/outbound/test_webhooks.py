@@ -9,12 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from approvals import actions
+from approvals import actions, http_post
 from approvals.db.canonical_json import utc
 from approvals.exceptions import Invalid
 from approvals.models import OutboxEvent
 from approvals.models.keys import ApiKey
-from approvals.outbound import http_post
 from approvals.states import Kind, Verdict
 from tests.support.database import rolled_back
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of

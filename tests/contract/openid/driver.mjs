@@ -28,6 +28,14 @@ function start(issuer) {
       backchannel_logout_session_required: true,
       id_token_signed_response_alg: "ES256",
       token_endpoint_auth_method: "client_secret_post",
+    }, {
+      client_id: "billing",
+      client_secret: "a secret of the agent",
+      grant_types: ["client_credentials"],
+      response_types: [],
+      redirect_uris: [],
+      id_token_signed_response_alg: "ES256",
+      token_endpoint_auth_method: "client_secret_post",
     }],
     jwks: { keys: [newKey()] },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "preferred_username"], groups: ["groups"] },
@@ -35,6 +43,18 @@ function start(issuer) {
       devInteractions: { enabled: false },
       rpInitiatedLogout: { enabled: true },
       backchannelLogout: { enabled: true },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        // The audience of an access token is the resource that its client asks for.
+        getResourceServerInfo: (_, resource) => ({
+          audience: resource,
+          scope: "ask read decide",
+          accessTokenTTL: 60,
+          accessTokenFormat: "jwt",
+          jwt: { sign: { alg: "ES256" } },
+        }),
+      },
     },
     // Its own dispatcher refuses loopback, where the test listens.
     fetch: (url, { dispatcher: _, ...options }) => globalThis.fetch(url, options),

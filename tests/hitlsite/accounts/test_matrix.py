@@ -28,6 +28,7 @@ from hitlsite.accounts.factor_forms import FactorAdapter
 from tests.hitlsite.accounts.test_factors import code_of, forget
 from tests.support.desk.pressing import at, seen
 from tests.support.desk.requests import make_request
+from tests.support.desk.token_issuer import add_issuer, map_tokens, program
 from tests.support.desk.votes import make_voted
 from tests.support.lines import SOON, dial
 from tests.support.machine import API, Machine
@@ -133,6 +134,12 @@ add a group in the admin  none missing present | any | log-in  log-in log-in  lo
 list people by SCIM       none present         | any | no      no     no      ok      ok      log-in
 list people by SCIM       missing              | any | no      no     no      no      no      log-in
 """
+#: What differs with the access token of an issuer: it never decides, whoever it acts for.
+NEVER_BY_TOKEN = """
+approve by REST           none present         | any | person  person person  person  person  log-in
+approve critical by REST  none present         | any | person  person person  person  person  log-in
+approve by terms by REST  none present         | any | person  person person  person  person  log-in
+"""
 #: What a WebSocket of the live pages gets: closed as logged out, open without other people's requests, with them, or with the
 #: buttons that decide. A factor that is missing closes it; how old the log-in is does not matter for reading.
 WITH_A_WEBSOCKET = {
@@ -212,7 +219,13 @@ def acts(settings) -> dict[str, Callable[..., Any]]:
 WRITES = ("approve", "add")
 #: The words of a refusal, as opposed to those of a request that needs a fresh log-in.
 AGAIN = re.compile(r"Log in again to decide it|This needs a fresh log-in\. Nothing was changed")
-CODES = {"second_factor_missing": "factor", "sign_in_again": "page", "decide_on_page": "page", "not_allowed": "no"}
+CODES = {
+    "person_needed": "person",
+    "second_factor_missing": "factor",
+    "sign_in_again": "page",
+    "decide_on_page": "page",
+    "not_allowed": "no",
+}
 
 
 def result_of(act: Callable[..., Any], client: Client, *, writes: bool, **head: str) -> str:
@@ -349,6 +362,25 @@ def test_a_key_gets_what_the_table_says_and_nothing_else(acts, settings, factor,
             result = result_of(act, machine.client, writes=name.startswith(WRITES), **machine.headers)
             results[name, factor, "any", role] = result
     assert "\n".join(differences(results, table, factor)) == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("factor", FACTORS)
+def test_a_token_of_an_issuer_gets_what_a_key_gets_but_never_decides(acts, settings, factor):
+    need(settings, factor)
+    results = {}
+    with Provider() as issuer:
+        row = add_issuer(issuer)
+        for role in ROLES:
+            who = person(role, factor)
+            map_tokens(row, who, role, scopes=list(SCOPES))
+            machine = program(issuer, client_id=role, sub=role)
+            User.objects.filter(pk=who.pk, username="deactivated").update(is_active=False)
+            for name, act in acts.items():
+                result = result_of(act, machine.client, writes=name.startswith(WRITES), **machine.headers)
+                results[name, factor, "any", role] = result
+    others = [line for line in WITH_A_KEY.splitlines() if line.split("|")[0] not in NEVER_BY_TOKEN]
+    assert "\n".join(differences(results, "\n".join(others) + NEVER_BY_TOKEN, factor)) == ""
 
 
 def live_page(html: str) -> str:

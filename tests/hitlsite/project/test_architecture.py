@@ -17,7 +17,7 @@ ROOMS = {
         states signals json_types
         text
         db
-        crypto addresses
+        crypto addresses http_post
         live
         schema
         models
@@ -57,6 +57,7 @@ BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "ch
 
 #: Our own modules that are imported in functions, because they need a library that is loaded late, and when.
 LATE_MODULES = {
+    "approvals.access.tokens": "when the first access token of an issuer arrives",
     "approvals.schema.validator": "when the first schema is checked",
     "approvals.text.markdown": "when the first text in Markdown is shown, or a note mentions someone",
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
@@ -79,6 +80,7 @@ WRITERS = {
     "approvals/record/audit.py": "appends to the record, inside the transaction of an action",
     "approvals/outbound/outbox.py": "writes events inside the transaction of an action, and the state of their delivery",
     "approvals/outbound/notifications.py": "spreads a notice over the people it concerns while it is delivered",
+    "approvals/access/issuer_keys.py": "stores the keys of an issuer, read while a call waits or by the sweep",
     "approvals/access/callers.py": "notes that a key was used, which happens before any action is called",
     "approvals/db/prepared_writes.py": "makes the SQL of `Insert`, which counts as a write where it is used",
     "approvals/db/append_only.py": "switches the triggers of the append-only tables off for maintenance",

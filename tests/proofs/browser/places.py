@@ -39,6 +39,18 @@ WIPE = {"title": "Drop the table?", "tool_name": "dropTable", "input": {"table":
 #: A password and a key within a text, among the values that stand in the bar.
 HIDDEN = {"user": "jane", "password": "12345678", "note": f"ghp_{'A1b2' * 9}"}
 
+#: An issuer of tokens with long names, and a mapping.
+ISSUER = f"""
+from approvals.models import ApiKey, TokenIssuer
+
+issuer = TokenIssuer.objects.create(
+    name={LONG!r}[:100], issuer="https://localhost/" + "i" * 200, audience="a" * 200, algorithms=["ES256"], problem={LONG!r}
+)
+agents = User.objects.get(username="requester")
+ApiKey.objects.create(
+    issuer=issuer, user=agents, claim="sub", claim_value="s" * 200, name={LONG!r}[:100], prefix="t0", scopes=["ask", "read"]
+)
+"""
 #: A chat whose answers say everything that an answer can say beside its words.
 REMARKS = """
 from django.contrib.auth.models import User
@@ -114,11 +126,12 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     failed = alice.start_chat("fail tool")
     for chat in (long, failed):
         server.wait_for_turn(chat, "completed")
-    server.run(REMARKS + WAITING_CHANGE + FROM_A_PROVIDER)
+    server.run(REMARKS + WAITING_CHANGE + FROM_A_PROVIDER + ISSUER)
     remarks = server.value("SELECT id FROM chats_chat WHERE public_id = ?", "remarks")
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
     asks = Remote(server, "requester", ("ask",))
-    key = server.value("SELECT max(id) FROM approvals_apikey")
+    key = server.value("SELECT max(id) FROM approvals_apikey WHERE issuer_id IS NULL")
+    issuer = server.value("SELECT max(id) FROM approvals_tokenissuer")
     person = server.value("SELECT id FROM auth_user WHERE username = ?", "approver")
     talk = [{"role": "user", "text": LONG * 3}]
     earlier = asks.ask(kind="form", title="Whom?", response_schema=TRIP)
@@ -200,6 +213,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "key": ("admin", f"/settings/keys/{key}/"),
         "rotate": ("admin", f"/settings/keys/{key}/rotate/"),
         "own keys": ("requester", "/settings/keys/"),
+        "token issuers": ("admin", "/settings/token-issuers/"),
+        "token issuer": ("admin", f"/settings/token-issuers/{issuer}/"),
         "webhooks": ("admin", "/settings/webhooks/"),
         "single sign-on": ("admin", "/settings/single-sign-on/"),
         "new provider": ("admin", "/settings/single-sign-on/add/"),

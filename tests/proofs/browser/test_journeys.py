@@ -242,6 +242,7 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(desk, wind
         "Single sign-on",
         "Second factors",
         "API keys",
+        "Token issuers",
         "Device notifications",
         "Model",
     ]

@@ -79,7 +79,7 @@ def test_the_next_server_delivers_a_decision_after_a_crash(tmp_path):
 def test_a_silent_receiver_does_not_prevent_stopping(tmp_path):
     # Only the end of the server ends this delivery.
     patient = {
-        "prepare": "from approvals.outbound import http_post; http_post.SECONDS = 300",
+        "prepare": "from approvals import http_post; http_post.SECONDS = 300",
         "HITL_WEBHOOK_ALLOW_PRIVATE": "1",
     }
     with Receiver(lambda got: silent) as there, Server(tmp_path, **patient) as server:

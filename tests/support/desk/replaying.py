@@ -106,6 +106,7 @@ def _facts(asked: Ask, workflow: Workflow, moment: datetime, who: Callable[[], R
         kind=asked.kind,
         source=workflow.source,
         requester=workflow.owner_id,
+        on_behalf_of="",
         priority=asked.priority,
         value=asked.input,
         context=asked.context,

@@ -108,6 +108,7 @@ def asked_now(
         kind=request.kind,
         source=request.workflow.source,
         requester=request.requested_by_id,
+        on_behalf_of=request.on_behalf_of,
         priority=asked_with,
         value=request.input,
         context=request.context,

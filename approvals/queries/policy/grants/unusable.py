@@ -95,6 +95,7 @@ def why_unusable(grants: Sequence[Grant]) -> Mapping[UUID, str]:
         "context",
         "attachments",
         "requested_by",
+        "on_behalf_of",
         "assigned_to",
         "scope_set",
         "amount",

@@ -73,6 +73,7 @@ def rule_facts(
     kind: str,
     source: str,
     requester: int,
+    on_behalf_of: str,
     priority: str,
     value: Mapping[str, Any],
     context: Any,
@@ -92,6 +93,7 @@ def rule_facts(
         source=source,
         server=server_of(tool),
         requester=requester,
+        on_behalf_of=on_behalf_of,
         priority=priority,
         input=value,
     )

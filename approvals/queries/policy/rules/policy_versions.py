@@ -351,6 +351,7 @@ def _facts_of(request: ApprovalRequest, value: JsonMapping) -> RuleFacts:
         kind=request.kind,
         source=request.workflow.source,
         requester=request.requested_by_id,
+        on_behalf_of=request.on_behalf_of,
         priority=request.asked_priority or request.priority,
         value=value,
         context=request.context,

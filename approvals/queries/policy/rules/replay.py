@@ -73,6 +73,7 @@ class _Row(NamedTuple):
     kind: str
     source: str
     requester: int
+    on_behalf_of: str
     priority: str
     input: Any
     context: Any
@@ -104,6 +105,7 @@ _COLUMNS = (
     "kind",
     "workflow__source",
     "requested_by_id",
+    "on_behalf_of",
 )
 _ASKED = (
     "input",
@@ -290,6 +292,7 @@ def _facts(row: _Row, who: Callable[[int], Requester]) -> RuleFacts:
         kind=row.kind,
         source=row.source,
         requester=row.requester,
+        on_behalf_of=row.on_behalf_of,
         priority=row.priority,
         value=row.input,
         context=row.context,

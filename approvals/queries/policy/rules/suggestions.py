@@ -252,6 +252,7 @@ def _grant_with(
             kind=request.kind,
             source=request.workflow.source,
             requester=request.requested_by_id,
+            on_behalf_of=request.on_behalf_of,
             priority=request.priority,
             value=request.input,
             context=request.context,

@@ -72,6 +72,7 @@ def facts_of(request: ApprovalRequest) -> Facts:
         source=request.workflow.source,
         server=server_of(request.tool_name),
         requester=request.requested_by_id,
+        on_behalf_of=request.on_behalf_of,
         priority=request.priority,
         input=request.input,
     )

@@ -13,16 +13,21 @@ from . import asking, requests, resuming
 from .asking import Asked
 from .outcomes import Outcome
 from .resuming import LEASE, Resume
-from .transport import LIMITS, Call, Flow, Pause, Reply, Settings, T, response_of
+from .transport import LIMITS, Call, Flow, Key, Pause, Reply, Settings, T, response_of
 
 
 class AsyncDesk(Settings):
     """A client for asyncio: hundreds of calls can wait at once."""
 
     def __init__(
-        self, address: str = "", key: str = "", *, patience: float = 300.0
+        self,
+        address: str = "",
+        key: Key = "",
+        *,
+        patience: float = 300.0,
+        secret: str = "",
     ) -> None:
-        super().__init__(address, key, patience=patience)
+        super().__init__(address, key, patience=patience, secret=secret)
         self._http = httpx.AsyncClient(limits=LIMITS)
 
     async def await_human(

@@ -14,16 +14,21 @@ from . import asking, requests, resuming
 from .asking import Asked
 from .outcomes import Outcome
 from .resuming import LEASE, Resume
-from .transport import LIMITS, Call, Flow, Pause, Reply, Settings, T, response_of
+from .transport import LIMITS, Call, Flow, Key, Pause, Reply, Settings, T, response_of
 
 
 class Desk(Settings):
     """A client that blocks while it waits. Safe to share between threads."""
 
     def __init__(
-        self, address: str = "", key: str = "", *, patience: float = 300.0
+        self,
+        address: str = "",
+        key: Key = "",
+        *,
+        patience: float = 300.0,
+        secret: str = "",
     ) -> None:
-        super().__init__(address, key, patience=patience)
+        super().__init__(address, key, patience=patience, secret=secret)
         self._http = httpx.Client(limits=LIMITS)
 
     def await_human(

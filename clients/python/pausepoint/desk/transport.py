@@ -12,7 +12,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -154,13 +154,26 @@ def check_address(address: str) -> None:
     )
 
 
+#: A key, or a function that returns the present token of an issuer.
+Key = str | Callable[[], str]
+
+
 class Settings:
     """The address and the key, by default from the environment."""
 
     def __init__(
-        self, address: str = "", key: str = "", *, patience: float = 300.0
+        self,
+        address: str = "",
+        key: Key = "",
+        *,
+        patience: float = 300.0,
+        secret: str = "",
     ) -> None:
-        """Retry for `patience` seconds if the server cannot be reached."""
+        """Retry for `patience` seconds if the server cannot be reached.
+
+        `key` may be a function, for tokens that expire: it is called before each attempt, so let it keep its token until that
+        expires. Names of calls are then derived from `secret`, a random text that stays the same in all of your processes.
+        """
         address, key = (
             address or os.environ.get("PAUSEPOINT_URL", ""),
             key or os.environ.get("PAUSEPOINT_KEY", ""),
@@ -176,19 +189,28 @@ class Settings:
         check_address(address)
         self.patience = patience
         self.base = address.rstrip("/") + "/api/v1"
-        self.headers = {
+        self._key = key if callable(key) else sendable("key", key)
+        self._secret = secret or os.environ.get("PAUSEPOINT_SECRET", "")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        key = self._key() if callable(self._key) else self._key
+        return {
             "Authorization": f"Bearer {sendable('key', key)}",
             "User-Agent": "pausepoint-python",
         }
 
     def name_of(self, content: str) -> str:
-        """Return a name for a call that is identified by its content, always the same for this key.
+        """Return a name for a call that is identified by its content, always the same for this key or secret.
 
-        People see the names of calls. If a name did not depend on the key, hidden values could be found by brute force.
+        People see the names of calls. If a name did not depend on a secret, hidden values could be found by brute force.
         """
-        return hmac.new(
-            self.headers["Authorization"].encode(), content.encode(), "sha256"
-        ).hexdigest()[:40]
+        if callable(self._key) and not self._secret:
+            raise ValueError(
+                "Tokens change, so names of calls need a secret that stays the same: give `secret`, or set PAUSEPOINT_SECRET."
+            )
+        secret = self._secret or f"Bearer {self._key}"
+        return hmac.new(secret.encode(), content.encode(), "sha256").hexdigest()[:40]
 
     def _connection_lost(self, error: httpx.TransportError) -> ConnectionLost:
         return ConnectionLost(

@@ -29,6 +29,7 @@ GETS = (
     "webhooks",
     "rules",
     "single-sign-on",
+    "token-issuers",
     "tools",
     "tools/refund",
     "system",
@@ -38,7 +39,9 @@ POSTS = (
     "people", "people/{bob}", "people/{bob}/active", "people/{bob}/link", "people/{bob}/invite",
     "teams", "teams/1", "connect", "keys/1/revoke", "keys/1/rotate",
     "webhooks", "webhooks/1/secret", "webhooks/1/remove", "webhooks/1/resend/1", "rules", "rules/1/remove",
-    "single-sign-on", "single-sign-on/1/remove", "tools/refund", "first-run/dismiss",
+    "single-sign-on", "single-sign-on/1/remove", "token-issuers", "token-issuers/1",
+    "token-issuers/1/switch", "token-issuers/1/mappings", "token-mappings/1/remove",
+    "tools/refund", "first-run/dismiss",
 )  # fmt: skip
 
 

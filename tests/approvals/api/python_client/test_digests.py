@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pausepoint import Desk, input_digest
+from pausepoint import AsyncDesk, Desk, input_digest
 from pausepoint.desk.digests import canonical
 from pausepoint.desk.outcomes import outcome_of
+from pausepoint.desk.transport import Call
 
 from approvals.asking.digests import input_digest as desks
 from approvals.db import canonical_json
@@ -68,3 +69,17 @@ def test_an_outcome_says_whether_its_digest_is_that_of_its_input():
 def test_a_call_without_an_id_gets_a_name_that_only_its_key_makes():
     names = {Desk("https://desk.example.org", key).name_of("refund 4711") for key in ("one", "one", "other")}
     assert sorted(map(len, names)) == [40, 40]
+
+
+def test_a_function_gives_the_token_of_each_attempt_and_names_come_from_a_secret():
+    tokens = iter(("one", "two"))
+    desk = Desk("https://desk.example.com", lambda: next(tokens), secret="the same everywhere")
+    call = Call("GET", "/requests")
+    sent = [desk._request(call)["headers"]["Authorization"] for _ in range(2)]
+    assert sent == ["Bearer one", "Bearer two"]
+    other = AsyncDesk("https://desk.example.com", lambda: "three", secret="the same everywhere")
+    assert desk.name_of("content") == other.name_of("content")
+    with pytest.raises(ValueError, match="give `secret`, or set PAUSEPOINT_SECRET"):
+        Desk("https://desk.example.com", lambda: "one").name_of("content")
+    with pytest.raises(ValueError, match="only printable ASCII"):
+        Desk("https://desk.example.com", lambda: "to\nken")._request(call)

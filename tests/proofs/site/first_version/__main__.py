@@ -26,7 +26,7 @@ from django.contrib.auth.models import User
 from approvals import actions
 from approvals.actions.lists.snoozing import snooze
 from approvals.models import BreakGlassAccount, Flood, GroupMapping, Preferences, PrioritySettings, SavedDraft, SavedView
-from approvals.models import ScimGroup, ScimPerson, ScimRefusal, TeamSettings, ToolSettings
+from approvals.models import ScimGroup, ScimPerson, ScimRefusal, TeamSettings, TokenIssuer, ToolSettings
 from approvals.states import Door, Verdict, Width
 from django.utils import timezone
 from tests.approvals.actions.policy.granting import ask, give, terms
@@ -51,6 +51,7 @@ BreakGlassAccount.objects.create(person=admin)
 ScimPerson.objects.create(person=auditor, external_id="x-1")
 ScimGroup.objects.create(name="Finance").people.add(auditor)
 ScimRefusal.objects.create(key_name="Corp directory", method="POST", path="/Users", status=409, detail="Taken.")
+TokenIssuer.objects.create(name="Corp", issuer="https://login.example.org", audience="desk", algorithms=["ES256"])
 SavedDraft.objects.create(person=admin, text='{"rules": []}', saved_at=timezone.now())
 SavedView.objects.create(owner=approver, name="Refunds", query="q=refund")
 apply_policy({"name": "Small refunds", "match": {"tools": ["refundSmall"]}, "then": "allow"}, by=admin)
