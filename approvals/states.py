@@ -204,6 +204,7 @@ class Door(TextChoices):
     AI_SDK = "ai-sdk", _("AI SDK")
     CEDAR = "cedar", _("Cedar-OS")
     MCP = "mcp", _("MCP")
+    SLACK = "slack", "Slack"
     ADMIN = "admin", _("admin")
     GRANT = "grant", _("grant")
     RULE = "rule", _("rule")
@@ -254,6 +255,8 @@ class Channel(TextChoices):
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
     PUSH = "push", _("Push")
+    #: A card with buttons in a channel in which people answer.
+    CARD = "card", _("Slack with buttons")
 
 
 class Route(TextChoices):
@@ -261,6 +264,7 @@ class Route(TextChoices):
 
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
+    BUTTONS = "buttons", _("Slack with buttons")
 
 
 def verdict_from(word: str) -> Verdict | None:

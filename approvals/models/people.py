@@ -119,6 +119,7 @@ class PendingChange(models.Model):
         POLICY = "policy", _("Policy")
         GROUP_MAPPING = "group_mapping", _("Group mapping")
         PROVIDER = "provider", _("Sign-in provider")
+        CHANNEL = "channel", _("Channel for answers")
 
     #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)

@@ -77,6 +77,7 @@ class FullResponse:
     status: int
     content_type: str
     body: bytes
+    retry_after: str = ""
 
 
 def exchange(
@@ -115,7 +116,10 @@ def exchange(
             % {"limit": grouped(max_bytes)}
         )
     return FullResponse(
-        response.status, response.headers.get("Content-Type", ""), content
+        response.status,
+        response.headers.get("Content-Type", ""),
+        content,
+        response.headers.get("Retry-After", ""),
     )
 
 

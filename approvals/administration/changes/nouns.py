@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from approvals.administration.changes import keys, people, sign_in, terms
+from approvals.administration.changes import channels, keys, people, sign_in, terms
 from approvals.administration.changes.noun import Noun
 from approvals.models import PendingChange
 
@@ -26,4 +26,5 @@ NOUNS: Mapping[str, Noun] = {
     Kind.POLICY: terms.Policy(),
     Kind.GROUP_MAPPING: sign_in.GroupMappings(),
     Kind.PROVIDER: sign_in.Providers(),
+    Kind.CHANNEL: channels.Connection(),
 }

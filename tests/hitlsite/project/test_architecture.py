@@ -34,6 +34,7 @@ ROOMS = {
         http
         shown
         pages | api | administration
+        channels
         admin
         urls routing checks apps management templatetags
     """,

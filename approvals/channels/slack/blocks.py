@@ -1,0 +1,126 @@
+"""Render cards as Slack's blocks. Texts of models and people are always `plain_text`, in which nothing is markup."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.channels.content import CardContent, cut
+from approvals.channels.slack.modals import fields_of
+from approvals.json_types import JsonDict
+from approvals.models import ApprovalRequest
+from approvals.outbound.messages import plain
+from approvals.text.text import visible
+
+#: The block with the buttons, and the prefix of its actions.
+BLOCK = "pausepoint"
+MAX_BUTTON = 75
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message: `text` for notifications and screen readers, and its blocks."""
+
+    text: str
+    blocks: Sequence[JsonDict]
+
+    @property
+    def look(self) -> str:
+        """A value that changes with the message."""
+        shown = json.dumps([self.text, self.blocks], sort_keys=True)
+        return hashlib.sha256(shown.encode()).hexdigest()
+
+
+def text_object(text: str) -> JsonDict:
+    return {"type": "plain_text", "text": text or " ", "emoji": False}
+
+
+def section(text: str) -> JsonDict:
+    return {"type": "section", "text": text_object(text)}
+
+
+def context(*texts: str) -> JsonDict:
+    return {"type": "context", "elements": [text_object(text) for text in texts if text]}
+
+
+def link_button(action: str, label: str, url: str) -> JsonDict:
+    return {
+        "type": "button",
+        "action_id": f"{BLOCK}.{action}",
+        "text": text_object(cut(label, MAX_BUTTON)),
+        "url": url,
+    }
+
+
+def actions(*elements: JsonDict) -> JsonDict:
+    return {"type": "actions", "block_id": BLOCK, "elements": list(elements)}
+
+
+def card(request: ApprovalRequest, content: CardContent) -> Message:
+    """Return the message of a card."""
+    about = context(content.about, "" if content.ending else content.votes)
+    ending = [section(content.ending)] if content.ending else []
+    blocks = [
+        {"type": "header", "text": text_object(content.title)},
+        *(section(part) for part in content.parts if part.strip()),
+        about,
+        *ending,
+        actions(
+            *_buttons(request, content),
+            link_button("open", _("Open"), request.public_url),
+        ),
+    ]
+    return Message(plain(content.ending or content.title), blocks)
+
+
+def _buttons(request: ApprovalRequest, content: CardContent) -> list[JsonDict]:
+    buttons: list[JsonDict] = []
+    offered = set(content.answers)
+    asked = {"request": str(request.pk), "digest": request.voted_digest}
+    if "approve" in offered:
+        label = _("Approve…") if content.needs_message else _("Approve")
+        buttons.append(_button("approve", label, asked, style="primary"))
+    if "option" in offered:
+        buttons += [
+            _button(f"option.{number}", visible(label), {**asked, "option": number})
+            for number, label in enumerate(content.options)
+        ]
+    if "answer" in offered and fields_of(request) is not None:
+        buttons.append(_button("answer", _("Answer…"), asked, style="primary"))
+    if "reject" in offered:
+        approval = "approve" in offered
+        label = _("Reject…") if approval else _("Decline…")
+        style = {"style": "danger"} if approval else {}
+        buttons.append(_button("reject", label, asked, **style))
+    return buttons
+
+
+def _button(action: str, label: str, value: JsonDict, **more: Any) -> JsonDict:
+    return {
+        "type": "button",
+        "action_id": f"{BLOCK}.{action}",
+        "text": text_object(label),
+        "value": json.dumps(value),
+        **more,
+    }
+
+
+def test_card() -> Message:
+    """Return the card that shows that the connection works, and lets people link their accounts."""
+    words = _("Pausepoint can post here. Requests appear as cards like this one.")
+    link = {"type": "button", "action_id": f"{BLOCK}.link", "value": "{}"}
+    link["text"] = text_object(_("Link my account"))  # type: ignore[assignment]
+    return Message(plain(words), [section(words), actions(link)])
+
+
+def line(text: str, link: str = "") -> Message:
+    """Return a line to one person, with a button that opens a link."""
+    blocks = [section(cut(text, 2_900))]
+    if link:
+        blocks.append(actions(link_button("open", _("Link my account"), link)))
+    return Message(plain(text), blocks)

@@ -1,0 +1,30 @@
+"""The manifest of the Slack app that an administrator creates, with the address of this desk."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.urls import reverse
+
+from approvals.json_types import JsonDict
+
+#: `users:read` is for the name that the page of a link shows, `im:write` for direct messages.
+BOT_SCOPES = ("chat:write", "im:write", "users:read")
+
+
+def manifest() -> JsonDict:
+    """Return the manifest of an app that posts cards and sends clicks to this desk."""
+    address = settings.PUBLIC_URL + reverse("slack:interactivity")
+    return {
+        "display_information": {
+            "name": "Pausepoint",
+            "description": "Approve the calls of AI agents",
+        },
+        "features": {"bot_user": {"display_name": "Pausepoint", "always_online": True}},
+        "oauth_config": {"scopes": {"bot": list(BOT_SCOPES)}},
+        "settings": {
+            "interactivity": {"is_enabled": True, "request_url": address},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": False,
+            "token_rotation_enabled": False,
+        },
+    }
