@@ -150,7 +150,9 @@ def with_standing(
             ApiKey.objects.filter(live(), pk=_KEY).values("scopes")
         )
     elif basis == Basis.ACCOUNT:
-        columns["lives"] = Exists(ChannelAccount.objects.filter(pk=_ACCOUNT, user=person))
+        columns["lives"] = Exists(
+            ChannelAccount.objects.filter(pk=_ACCOUNT, user=person)
+        )
     columns["superuser"] = Subquery(account.values("is_superuser"))
     annotated: QuerySet[Row, Row] = rows.annotate(
         **{f"{_COLUMN}{name}": column for name, column in columns.items()}
@@ -286,9 +288,11 @@ def _held(read: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _require_alive(
-    read: Mapping[str, Any], actor: KeyActor | SessionActor | ChannelActor, now: datetime
+    read: Mapping[str, Any],
+    actor: KeyActor | SessionActor | ChannelActor,
+    now: datetime,
 ) -> None:
-    """Raise NotAuthenticated if the account, key, session, client token or linked account has ended; ScopeMissing if the key lost the scope."""
+    """Raise NotAuthenticated if the account or its credentials have ended; ScopeMissing if the key lost the scope."""
     alive = (
         read["key_scopes"] is not None if isinstance(actor, KeyActor) else read["lives"]
     )

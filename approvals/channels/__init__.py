@@ -1,1 +1,1 @@
-"""Channels in which people answer: cards of requests there, and the clicks that come back. Nothing else knows them but by name."""
+"""Channels in which people answer: cards of requests, and the clicks that come back. Others know only their names."""

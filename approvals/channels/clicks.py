@@ -13,10 +13,10 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from approvals.access.factors import stopped
+from approvals.access.standing import standing_of
 from approvals.actions import Outcome, decide
 from approvals.actions.channels import cards, clicks
 from approvals.actions.channels.links import unlink_account
-from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.channels.accounts import account_behind, actor_of
 from approvals.channels.content import ending_of
@@ -64,9 +64,7 @@ def carry_out(click: ChannelClick) -> None:
             return
         words = _("This did not work, so nothing was decided. Open the request.")
         carried = Carried("failed", words)
-    clicks.finish_click(
-        click, carried.outcome, carried.reply, offers=carried.offers
-    )
+    clicks.finish_click(click, carried.outcome, carried.reply, offers=carried.offers)
 
 
 def _carried(click: ChannelClick) -> Carried:

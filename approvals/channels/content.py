@@ -158,7 +158,7 @@ def _all_lines(request: ShownContent, card: ShownInput) -> Iterator[str]:
 def _row_lines(rows: Sequence[TableRow], before: str) -> Iterator[str]:
     """Yield each value of a table on a line of its own, under the names that lead to it."""
     for row in rows:
-        name = f"{before} › {row.name}" if before and row.name else row.name or before
+        name = f"{before} > {row.name}" if before and row.name else row.name or before
         if row.columns:
             for number, line in enumerate([*row.rows, *row.more], 1):
                 cells = zip(row.columns, line.cells, strict=False)
@@ -196,13 +196,15 @@ def _cut_parts(lines: Sequence[str]) -> list[str]:
 
 
 def _about(request: ApprovalRequest) -> str:
-    said: list[Any] = [_("Asked by %(name)s") % {"name": _asker(request)}]
+    facts: list[Any] = [_("Asked by %(name)s") % {"name": _asker(request)}]
     if request.priority in {Priority.HIGH, Priority.CRITICAL}:
-        said.append(_("Priority: %(name)s") % {"name": Priority(request.priority).label})
+        facts.append(
+            _("Priority: %(name)s") % {"name": Priority(request.priority).label}
+        )
     if request.pending and request.deadline_at is not None:
         at = f"{request.deadline_at:%Y-%m-%d %H:%M}"
-        said.append(_("Deadline: %(at)s UTC") % {"at": at})
-    return " · ".join(said)
+        facts.append(_("Deadline: %(at)s UTC") % {"at": at})
+    return " · ".join(facts)
 
 
 def _asker(request: ApprovalRequest) -> str:

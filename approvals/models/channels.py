@@ -18,8 +18,7 @@ User = settings.AUTH_USER_MODEL
 class ChannelConnection(models.Model):
     """The one connection to the workspace of a channel. `secret` holds its tokens, encrypted together.
 
-    `problem` is the code of the last refused call, empty after one that succeeded; `problem_in` is the id of the conversation that
-    it was about.
+    `problem` is the code of the last refused call, empty after one that succeeded; `problem_in` is the id of its conversation.
     """
 
     class Kind(models.TextChoices):
@@ -108,7 +107,7 @@ class ChannelCard(models.Model):
     """A posted card of a request, rewritten until the request has ended and its result was reported.
 
     `look` is the digest of the posted card, `synced_at` the `changed_at` of the request that it shows. `ended`: it shows the end;
-    `told`: its thread knows the result, or never will.
+    `reported`: its thread knows the result, or never will.
     """
 
     connection = models.ForeignKey(
@@ -127,7 +126,7 @@ class ChannelCard(models.Model):
     look = models.CharField(max_length=64, blank=True)
     synced_at = models.DateTimeField()
     ended = models.BooleanField(default=False)
-    told = models.BooleanField(default=False)
+    reported = models.BooleanField(default=False)
     attempts = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
     posted_at = models.DateTimeField(default=timezone.now)
@@ -143,7 +142,7 @@ class ChannelCard(models.Model):
             models.Index(
                 fields=["next_attempt_at"],
                 name="channel_card_open",
-                condition=Q(told=False),
+                condition=Q(reported=False),
             )
         ]
 

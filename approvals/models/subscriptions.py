@@ -34,7 +34,9 @@ def check_address(url: str) -> None:
 
 check_channel_id = RegexValidator(
     r"[CGD][A-Z0-9]{5,39}\Z",
-    _("This is not the ID of a Slack channel. It begins with C and is at the end of the channel's details."),
+    _(
+        "This is not the ID of a Slack channel. It begins with C and is at the end of the channel's details."
+    ),
 )
 
 

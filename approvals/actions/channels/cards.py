@@ -69,14 +69,14 @@ def claim(row: Any, lease: timedelta = LEASE) -> bool:
 
 
 def card_shown(
-    card: ChannelCard, *, look: str, synced_at: datetime, ended: bool, told: bool
+    card: ChannelCard, *, look: str, synced_at: datetime, ended: bool, reported: bool
 ) -> None:
     """Store what a card shows now."""
     ChannelCard.objects.filter(pk=card.pk).update(
         look=look,
         synced_at=synced_at,
         ended=ended,
-        told=told,
+        reported=reported,
         attempts=0,
         next_attempt_at=Now(),
     )
@@ -91,4 +91,4 @@ def try_again(row: Any, retry_after: int = 0) -> None:
 
 def give_up(card: ChannelCard) -> None:
     """Leave a card as it is, because its message or its conversation is gone."""
-    ChannelCard.objects.filter(pk=card.pk).update(ended=True, told=True)
+    ChannelCard.objects.filter(pk=card.pk).update(ended=True, reported=True)

@@ -52,7 +52,9 @@ def finish_click(
     click: ChannelClick, outcome: str, reply: str = "", *, offers: bool = False
 ) -> None:
     """Store the outcome of a click and the line that answers it; its values are no longer needed."""
-    kept = {name: click.data[name] for name in ("action", "request") if name in click.data}
+    kept = {
+        name: click.data[name] for name in ("action", "request") if name in click.data
+    }
     ChannelClick.objects.filter(pk=click.pk).update(
         done_at=Now(),
         outcome=outcome[:40],
@@ -72,7 +74,7 @@ def old_channel_rows(before: datetime) -> tuple[QuerySet[Any], ...]:
     """Return clicks and finished cards older than this, and links that no longer work."""
     return (
         ChannelClick.objects.filter(done_at__lt=before),
-        ChannelCard.objects.filter(told=True, posted_at__lt=before),
+        ChannelCard.objects.filter(reported=True, posted_at__lt=before),
         ChannelLinkOffer.objects.filter(expires_at__lt=timezone.now()),
     )
 

@@ -47,7 +47,9 @@ def secrets_of(connection: ChannelConnection) -> ChannelSecrets | None:
 
 def described_connection(kind: str) -> dict[str, Any] | None:
     """Return a stored connection as changes and the record show it, without its tokens."""
-    return ChannelConnection.objects.filter(kind=kind).values(*FIELDS).first()
+    rows = ChannelConnection.objects.filter(kind=kind)
+    described: dict[str, Any] | None = rows.values(*FIELDS).first()
+    return described
 
 
 def write_connection(stored: Mapping[str, Any], *, by: User, via: Door) -> None:

@@ -23,7 +23,7 @@ MAX_BUTTON = 75
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SlackMessage:
     """A message: `text` for notifications and screen readers, and its blocks."""
 
     text: str
@@ -45,7 +45,10 @@ def section(text: str) -> JsonDict:
 
 
 def context(*texts: str) -> JsonDict:
-    return {"type": "context", "elements": [text_object(text) for text in texts if text]}
+    return {
+        "type": "context",
+        "elements": [text_object(text) for text in texts if text],
+    }
 
 
 def link_button(action: str, label: str, url: str) -> JsonDict:
@@ -61,7 +64,7 @@ def actions(*elements: JsonDict) -> JsonDict:
     return {"type": "actions", "block_id": BLOCK, "elements": list(elements)}
 
 
-def card(request: ApprovalRequest, content: CardContent) -> Message:
+def card(request: ApprovalRequest, content: CardContent) -> SlackMessage:
     """Return the message of a card."""
     about = context(content.about, "" if content.ending else content.votes)
     ending = [section(content.ending)] if content.ending else []
@@ -75,28 +78,28 @@ def card(request: ApprovalRequest, content: CardContent) -> Message:
             link_button("open", _("Open"), request.public_url),
         ),
     ]
-    return Message(plain(content.ending or content.title), blocks)
+    return SlackMessage(plain(content.ending or content.title), blocks)
 
 
 def _buttons(request: ApprovalRequest, content: CardContent) -> list[JsonDict]:
     buttons: list[JsonDict] = []
     offered = set(content.answers)
-    asked = {"request": str(request.pk), "digest": request.voted_digest}
+    subject = {"request": str(request.pk), "digest": request.voted_digest}
     if "approve" in offered:
         label = _("Approve…") if content.needs_message else _("Approve")
-        buttons.append(_button("approve", label, asked, style="primary"))
+        buttons.append(_button("approve", label, subject, style="primary"))
     if "option" in offered:
         buttons += [
-            _button(f"option.{number}", visible(label), {**asked, "option": number})
+            _button(f"option.{number}", visible(label), {**subject, "option": number})
             for number, label in enumerate(content.options)
         ]
     if "answer" in offered and fields_of(request) is not None:
-        buttons.append(_button("answer", _("Answer…"), asked, style="primary"))
+        buttons.append(_button("answer", _("Answer…"), subject, style="primary"))
     if "reject" in offered:
         approval = "approve" in offered
         label = _("Reject…") if approval else _("Decline…")
         style = {"style": "danger"} if approval else {}
-        buttons.append(_button("reject", label, asked, **style))
+        buttons.append(_button("reject", label, subject, **style))
     return buttons
 
 
@@ -110,17 +113,17 @@ def _button(action: str, label: str, value: JsonDict, **more: Any) -> JsonDict:
     }
 
 
-def test_card() -> Message:
+def test_card() -> SlackMessage:
     """Return the card that shows that the connection works, and lets people link their accounts."""
     words = _("Pausepoint can post here. Requests appear as cards like this one.")
     link = {"type": "button", "action_id": f"{BLOCK}.link", "value": "{}"}
     link["text"] = text_object(_("Link my account"))  # type: ignore[assignment]
-    return Message(plain(words), [section(words), actions(link)])
+    return SlackMessage(plain(words), [section(words), actions(link)])
 
 
-def line(text: str, link: str = "") -> Message:
+def line(text: str, link: str = "") -> SlackMessage:
     """Return a line to one person, with a button that opens a link."""
     blocks = [section(cut(text, 2_900))]
     if link:
         blocks.append(actions(link_button("open", _("Link my account"), link)))
-    return Message(plain(text), blocks)
+    return SlackMessage(plain(text), blocks)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
 from approvals.actions.channels.connections import secrets_of
-from approvals.channels.slack.receive import Reply, receive
+from approvals.channels.slack.receive import ClickResponse, receive
 from approvals.channels.slack.signature import is_signed
 from approvals.db.canonical_json import NotCanonical, parse
 from approvals.exceptions import WrongMethod
@@ -77,7 +77,7 @@ def _is_from_slack(
     )
 
 
-def _reply(connection: ChannelConnection, body: bytes) -> Reply:
+def _reply(connection: ChannelConnection, body: bytes) -> ClickResponse:
     try:
         fields = parse_qs(
             body.decode(), strict_parsing=True, errors="strict", max_num_fields=10
@@ -85,7 +85,7 @@ def _reply(connection: ChannelConnection, body: bytes) -> Reply:
         [text] = fields["payload"]
         payload = parse(text)
     except (ValueError, KeyError, NotCanonical):
-        return Reply(HTTPStatus.BAD_REQUEST)
+        return ClickResponse(HTTPStatus.BAD_REQUEST)
     return receive(connection, payload)
 
 

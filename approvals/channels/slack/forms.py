@@ -21,7 +21,9 @@ class ConnectionForm(forms.Form):
         max_length=40,
         help_text=_("Under Basic Information, such as A012AB3CD."),
         validators=[
-            RegexValidator(r"A[A-Z0-9]+\Z", _("An app ID begins with A, such as A012AB3CD."))
+            RegexValidator(
+                r"A[A-Z0-9]+\Z", _("An app ID begins with A, such as A012AB3CD.")
+            )
         ],
     )
     signing_secret = forms.CharField(
@@ -33,7 +35,9 @@ class ConnectionForm(forms.Form):
     bot_token = forms.CharField(
         label=_("Bot token"),
         max_length=500,
-        help_text=_("Under OAuth & Permissions, after you install the app. It begins with xoxb-."),
+        help_text=_(
+            "Under OAuth & Permissions, after you install the app. It begins with xoxb-."
+        ),
         widget=_TOKEN,
         validators=[RegexValidator(r"xoxb-", _("A bot token begins with xoxb-."))],
     )
@@ -41,9 +45,7 @@ class ConnectionForm(forms.Form):
         label=_("App token, for Socket Mode"),
         max_length=500,
         required=False,
-        help_text=_(
-            "Only if Slack cannot reach this address. It begins with xapp-."
-        ),
+        help_text=_("Only if Slack cannot reach this address. It begins with xapp-."),
         widget=_TOKEN,
         validators=[RegexValidator(r"xapp-", _("An app token begins with xapp-."))],
     )

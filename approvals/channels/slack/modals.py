@@ -140,9 +140,7 @@ def answer_modal(
     request: ApprovalRequest, fields: Sequence[ModalField], *, about: JsonDict
 ) -> JsonDict:
     """Return the dialog for an answer."""
-    inputs = [
-        _input(field, block_of(number)) for number, field in enumerate(fields)
-    ]
+    inputs = [_input(field, block_of(number)) for number, field in enumerate(fields)]
     return _modal("answer", _("Answer"), inputs, about, request)
 
 
@@ -226,9 +224,7 @@ def answer_in(
     return check(request, answer, Door.SLACK, NOTHING_KNOWN)
 
 
-def errors_by_block(
-    fields: Sequence[ModalField], refusal: Invalid
-) -> dict[str, str]:
+def errors_by_block(fields: Sequence[ModalField], refusal: Invalid) -> dict[str, str]:
     """Return the errors of a refused answer by the blocks of its dialog; those of no field are at the first one."""
     blocks: dict[str, str] = {}
     keys = [field.key for field in fields]
@@ -252,12 +248,11 @@ def _texts(block: Any) -> list[str]:
     if isinstance(chosen, list):
         values = [each.get("value") for each in chosen if isinstance(each, Mapping)]
         return [value for value in values if isinstance(value, str)]
-    one = element.get("selected_option")
-    if isinstance(one, Mapping) and isinstance(one.get("value"), str):
-        return [one["value"]]
+    option = element.get("selected_option")
+    if isinstance(option, Mapping) and isinstance(option.get("value"), str):
+        return [option["value"]]
     moment = element.get("selected_date_time")
     if isinstance(moment, int) and 0 <= moment < 10**10:
         return [datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S")]
     texts = (element.get("selected_date"), element.get("value"))
     return [text for text in texts if isinstance(text, str)]
-

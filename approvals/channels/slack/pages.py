@@ -58,12 +58,13 @@ def _checked(form: ConnectionForm) -> dict[str, Any] | None:
     except SlackError as error:
         form.add_error("bot_token", words_of(error.code))
         return None
-    names = ("team_id", "team", "user_id")
-    found = {name: body.get(name) for name in names}
     if body.get("is_enterprise_install") is True:
         form.add_error("bot_token", words_of("enterprise_is_restricted"))
         return None
-    if not all(isinstance(value, str) and value for value in found.values()):
+    team_id, team_name, bot_id = (
+        str(body.get(name) or "") for name in ("team_id", "team", "user_id")
+    )
+    if not (team_id and team_name and bot_id and body.get("bot_id")):
         form.add_error("bot_token", words_of("not_a_bot"))
         return None
     secrets = ChannelSecrets(
@@ -72,9 +73,9 @@ def _checked(form: ConnectionForm) -> dict[str, Any] | None:
     return {
         "kind": SLACK.value,
         "app_id": fields["app_id"],
-        "team_id": found["team_id"][:40],
-        "team_name": found["team"][:200],
-        "bot_id": found["user_id"][:40],
+        "team_id": team_id[:40],
+        "team_name": team_name[:200],
+        "bot_id": bot_id[:40],
         "secret": encrypted(secrets),
     }
 
@@ -100,7 +101,9 @@ def send_test(request: SignedIn) -> HttpResponse:
 @require_POST
 def disconnect(request: SignedIn) -> HttpResponse:
     actions.disconnect(SLACK, by=request.user)
-    messages.success(request, _("Slack is disconnected. Links of accounts are removed."))
+    messages.success(
+        request, _("Slack is disconnected. Links of accounts are removed.")
+    )
     return redirect("slack:setup")
 
 

@@ -22,11 +22,11 @@ CLICK = "block_actions"
 SUBMISSION = "view_submission"
 
 
-class Malformed(Exception):
+class MalformedPayload(Exception):
     """It is not what Slack sends."""
 
 
-class Foreign(Exception):
+class ForeignPayload(Exception):
     """It is from another app, or another workspace, than the connected ones."""
 
 
@@ -58,11 +58,11 @@ class Interaction:
 
 
 def parse_interaction(payload: object, connection: ChannelConnection) -> Interaction:
-    """Return what a verified payload asks for. Raise Malformed or Foreign."""
+    """Return what a verified payload asks for. Raise MalformedPayload or ForeignPayload."""
     whole = _object(payload)
     kind = whole.get("type")
     if not isinstance(kind, str):
-        raise Malformed
+        raise MalformedPayload
     _require_own(whole, connection)
     if kind == CLICK:
         return _click(whole)
@@ -74,13 +74,13 @@ def _require_own(payload: JsonMapping, connection: ChannelConnection) -> None:
     team_id = team.get("id") if isinstance(team, Mapping) else None
     sent = (payload.get("api_app_id"), team_id)
     if sent != (connection.app_id, connection.team_id):
-        raise Foreign
+        raise ForeignPayload
 
 
 def _click(payload: JsonMapping) -> Interaction:
     clicked = payload.get("actions")
     if not isinstance(clicked, list) or not clicked:
-        raise Malformed
+        raise MalformedPayload
     action = _object(clicked[0])
     match = _ACTION.fullmatch(_text(action.get("action_id")))
     if match is None or "value" not in action:
@@ -94,7 +94,7 @@ def _click(payload: JsonMapping) -> Interaction:
     trigger = payload.get("trigger_id")
     option = value.get("option", 0)
     if type(option) is not int or not 0 <= option < 100:
-        raise Malformed
+        raise MalformedPayload
     identity = [
         team_id, external_id, channel_id, message_ts, match[0],
         _text(action.get("action_ts")), value,
@@ -145,7 +145,7 @@ def _subject(value: JsonMapping) -> dict[str, Any]:
     try:
         request_id = UUID(_text(value.get("request")))
     except ValueError as error:
-        raise Malformed from error
+        raise MalformedPayload from error
     return {
         "request_id": request_id,
         "digest": _matching(_DIGEST, value.get("digest")),
@@ -156,25 +156,25 @@ def _value(text: object) -> JsonMapping:
     try:
         return _object(parse(_text(text)))
     except NotCanonical as error:
-        raise Malformed from error
+        raise MalformedPayload from error
 
 
 def _object(value: object) -> JsonMapping:
     if not isinstance(value, Mapping):
-        raise Malformed
+        raise MalformedPayload
     return value
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or len(value) > 10_000:
-        raise Malformed
+        raise MalformedPayload
     return value
 
 
 def _matching(pattern: re.Pattern[str], value: object) -> str:
     text = _text(value)
     if not pattern.fullmatch(text):
-        raise Malformed
+        raise MalformedPayload
     return text
 
 

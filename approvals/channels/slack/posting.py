@@ -93,7 +93,7 @@ def due_cards(now: Any) -> QuerySet[ChannelCard]:
     reported = AuditEntry.objects.filter(
         request_id=OuterRef("request_id"), event__in=RESULTS
     )
-    return ChannelCard.objects.filter(told=False, next_attempt_at__lte=now).filter(
+    return ChannelCard.objects.filter(reported=False, next_attempt_at__lte=now).filter(
         changed | (Q(ended=True) & Exists(reported))
     )
 
@@ -117,7 +117,10 @@ def call(
 
 
 def post_message(
-    connection: ChannelConnection, channel_id: str, message: blocks.Message, **more: Any
+    connection: ChannelConnection,
+    channel_id: str,
+    message: blocks.SlackMessage,
+    **more: Any,
 ) -> str:
     """Post a message, and return its timestamp, which identifies it. Raise SlackError."""
     body = call(
@@ -158,7 +161,11 @@ def _post_card(row: OutboxEvent) -> None:
     request = whole_requests().filter(pk=row.payload["request_id"]).first()
     if rule is None or connection is None or request is None or not request.pending:
         raise gone
-    person = User.objects.filter(pk=person_id[0], is_active=True).first() if person_id else None
+    person = (
+        User.objects.filter(pk=person_id[0], is_active=True).first()
+        if person_id
+        else None
+    )
     if person_id and person is None:
         raise gone
     channel_id = _conversation(connection, rule, person, request)
@@ -216,7 +223,7 @@ def _follow_up(connection: ChannelConnection, card: ChannelCard, name: str) -> N
 
 def _reply(connection: ChannelConnection, card: ChannelCard, words: str) -> None:
     """Post a line in the thread of a card. Raise SlackError."""
-    line = blocks.Message(plain(words), [blocks.section(words)])
+    line = blocks.SlackMessage(plain(words), [blocks.section(words)])
     post_message(connection, card.channel_id, line, thread_ts=card.message_ts)
 
 
@@ -259,7 +266,7 @@ def _show(card: ChannelCard, request: ApprovalRequest) -> None:
         look=message.look,
         synced_at=request.changed_at,
         ended=ended,
-        told=ended and (result is None or result.at is not None),
+        reported=ended and (result is None or result.at is not None),
     )
 
 
@@ -306,4 +313,3 @@ def _name_of(click: ChannelClick) -> str:
 
 def _language_of(person: User | None) -> str:
     return languages_of([person.pk])[person.pk] if person else settings.LANGUAGE_CODE
-

@@ -15,9 +15,9 @@ from approvals.channels.accounts import actor_behind
 from approvals.channels.content import content_of
 from approvals.channels.slack import modals, web_api
 from approvals.channels.slack.payloads import (
-    Foreign,
+    ForeignPayload,
     Interaction,
-    Malformed,
+    MalformedPayload,
     parse_interaction,
 )
 from approvals.exceptions import Invalid, NotFound
@@ -34,26 +34,26 @@ _VERDICTS = {"approve": Verdict.APPROVE, "reject": Verdict.REJECT}
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ClickResponse:
     """The answer to Slack: a status, and a body if there is one."""
 
     status: int = 200
     body: JsonDict | None = None
 
 
-def receive(connection: ChannelConnection, payload: object) -> Reply:
+def receive(connection: ChannelConnection, payload: object) -> ClickResponse:
     """Take a verified payload, and return the answer. When this returns, a click is stored.
 
     Nothing is decided here: `channels.clicks` carries it out, with the rights that its author has then.
     """
     try:
         interaction = parse_interaction(payload, connection)
-    except Malformed:
-        return Reply(400)
-    except Foreign:
-        return Reply(403)
+    except MalformedPayload:
+        return ClickResponse(400)
+    except ForeignPayload:
+        return ClickResponse(403)
     if not interaction.action:
-        return Reply()
+        return ClickResponse()
     actor = actor_behind(connection, interaction.team_id, interaction.external_id)
     if actor is None or interaction.request_id is None:
         return _stored(connection, interaction)
@@ -65,7 +65,7 @@ def receive(connection: ChannelConnection, payload: object) -> Reply:
 
 def _stored(
     connection: ChannelConnection, interaction: Interaction, **more: Any
-) -> Reply:
+) -> ClickResponse:
     data: dict[str, Any] = {"action": interaction.action, **more}
     if interaction.request_id is not None:
         data["request"] = str(interaction.request_id)
@@ -81,12 +81,12 @@ def _stored(
         data=data,
     )
     store_click(connection, click)
-    return Reply()
+    return ClickResponse()
 
 
 def _clicked(
     connection: ChannelConnection, interaction: Interaction, actor: ChannelActor
-) -> Reply:
+) -> ClickResponse:
     """Open the dialog that a button needs; store any other click, and one whose dialog cannot be opened."""
     request = _open_request(interaction, actor)
     view = None if request is None else _view(request, interaction)
@@ -103,7 +103,7 @@ def _clicked(
         )
     except web_api.SlackError:
         return _stored(connection, interaction, opened=False)
-    return Reply()
+    return ClickResponse()
 
 
 def _open_request(
@@ -128,7 +128,9 @@ def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None
         return None
     if action == "answer":
         fields = modals.fields_of(request)
-        return fields and modals.answer_modal(request, fields, about=interaction.about)
+        if fields is None:
+            return None
+        return modals.answer_modal(request, fields, about=interaction.about)
     verdict = _VERDICTS.get(action)
     if verdict is None or (verdict == Verdict.APPROVE and not content.needs_message):
         return None
@@ -142,7 +144,7 @@ def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None
 
 def _submitted(
     connection: ChannelConnection, interaction: Interaction, actor: ChannelActor
-) -> Reply:
+) -> ClickResponse:
     """Store a submitted dialog, or return the errors of its fields."""
     assert interaction.state is not None
     if interaction.action != "answer":
@@ -162,5 +164,5 @@ def _submitted(
     return _stored(connection, interaction, answer=answer.answer)
 
 
-def _errors(errors: dict[str, str]) -> Reply:
-    return Reply(200, {"response_action": "errors", "errors": errors})
+def _errors(errors: dict[str, str]) -> ClickResponse:
+    return ClickResponse(200, {"response_action": "errors", "errors": errors})
