@@ -16,6 +16,7 @@ from approvals.access.providers import SALT
 from approvals.actions.logins import SUBJECT
 from approvals.crypto import encryption
 from approvals.models import ChannelConnection, NotificationRule
+from approvals.models.channels import SocketState
 from approvals.record import audit
 from approvals.states import Door, Route
 
@@ -61,8 +62,17 @@ def write_connection(stored: Mapping[str, Any], *, by: User, via: Door) -> None:
             ChannelConnection.objects.filter(kind=kind).delete()
         values = {name: stored[name] for name in FIELDS} | {"secret": stored["secret"]}
         cleared = {"problem": "", "problem_in": "", "problem_at": None}
-        ChannelConnection.objects.update_or_create(
+        connection, _created = ChannelConnection.objects.update_or_create(
             kind=kind, defaults=values | cleared | {"connected_at": Now()}
+        )
+        # A process that holds the outgoing connection with the old tokens loses it.
+        secrets = secrets_of(connection)
+        outgoing = secrets is not None and secrets.app_token
+        ChannelConnection.objects.filter(pk=connection.pk).update(
+            socket_state=SocketState.LOST if outgoing else SocketState.OFF,
+            socket_holder="",
+            socket_until=None,
+            socket_problem="",
         )
         _record("connected", stored, by, via)
 
