@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models.functions import Now
@@ -24,13 +24,15 @@ from approvals.background.heartbeat import new_process_name
 from approvals.channels.slack import web_api
 from approvals.channels.slack.receive import receive
 from approvals.channels.slack.web_api import SlackError
-from approvals.channels.slack.web_socket import WebSocket, open_socket
 from approvals.db import pool
 from approvals.db.canonical_json import NotCanonical, parse
 from approvals.json_types import JsonDict
 from approvals.models import ChannelConnection
 from approvals.models.channels import SocketState
 from approvals.outbound.http_post import Undelivered
+
+if TYPE_CHECKING:
+    from approvals.channels.slack.web_socket import WebSocket
 
 logger = logging.getLogger(__name__)
 
@@ -144,12 +146,16 @@ class Holder:
 
     @contextmanager
     def _connected(self) -> Iterator[WebSocket]:
+        from approvals.channels.slack import (  # noqa: PLC0415 - loaded late
+            web_socket,
+        )
+
         token = pool.call_and_close(self._app_token)
         url = web_api.call(token, "apps.connections.open").get("url")
         if not isinstance(url, str) or not url.startswith(("wss://", "ws://")):
             raise SlackError("not_json")
         private = settings.HITL_WEBHOOK_ALLOW_PRIVATE
-        with open_socket(url, allow_private=private) as opened:
+        with web_socket.open_socket(url, allow_private=private) as opened:
             yield opened
 
     def _app_token(self) -> str:
@@ -211,6 +217,8 @@ class Holder:
             pool.record_failure(error)
             return now - self._renewed_at < sockets.LEASE.total_seconds()
         self._renewed_at = now
+        if not kept:
+            self.stopped.set()
         return kept
 
     def _write(self, write: Any, *values: Any) -> None:

@@ -12,13 +12,14 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+
+from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
+from websockets.protocol import State
+from websockets.uri import parse_uri
 
 from approvals.outbound import http_post
 from approvals.outbound.http_post import Undelivered
-
-if TYPE_CHECKING:
-    from websockets.client import ClientProtocol
 
 OPEN_SECONDS = 10.0
 SEND_SECONDS = 10.0
@@ -32,9 +33,6 @@ MAX_BYTES = 1_000_000
 @contextmanager
 def open_socket(url: str, *, allow_private: bool) -> Iterator[WebSocket]:
     """Open a WebSocket, and close it at the end. Raise Undelivered whenever it is lost."""
-    from websockets.client import ClientProtocol  # noqa: PLC0415 - loaded late
-    from websockets.uri import parse_uri  # noqa: PLC0415 - loaded late
-
     deadline = time.monotonic() + OPEN_SECONDS
     with http_post.opened(
         url.replace("ws", "http", 1),
@@ -58,6 +56,8 @@ class WebSocket:
         self._connection = connection
         self._protocol = protocol
         self._parts: list[bytes] = []
+        #: Messages that came right behind the handshake.
+        self._early: list[str] = []
         self._outgoing: deque[str] = deque()
         self._waker, self._woken = socket.socketpair()
         self._waker.setblocking(False)
@@ -71,17 +71,18 @@ class WebSocket:
     def shake_hands(self, deadline: float) -> None:
         self._protocol.send_request(self._protocol.connect())
         self._flush()
-        while self._protocol.state.name == "CONNECTING":
+        while self._protocol.state is State.CONNECTING:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            self._read(left)
+            self._early += self._read(left)
             if self._protocol.handshake_exc is not None:
                 raise Undelivered(str(self._protocol.handshake_exc))
 
     def receive(self, seconds: float) -> list[str]:
         """Send what others left, and return the messages that arrive; wait this long for the first one."""
-        messages = self._read(seconds)
+        messages = [*self._early, *self._read(0 if self._early else seconds)]
+        self._early.clear()
         while self._outgoing:
             self._protocol.send_text(self._outgoing.popleft().encode())
         now = time.monotonic()
@@ -104,7 +105,7 @@ class WebSocket:
 
     def close(self) -> None:
         try:
-            if self._protocol.state.name == "OPEN":
+            if self._protocol.state is State.OPEN:
                 self._protocol.send_close()
                 self._flush()
         except (OSError, Undelivered):
@@ -138,14 +139,12 @@ class WebSocket:
             self._protocol.receive_eof()
         messages = list(self._messages())
         self._flush()
-        if self._protocol.state.name in ("CLOSING", "CLOSED"):
+        if self._protocol.state in (State.CLOSING, State.CLOSED):
             raise Undelivered("the connection was closed")
         return messages
 
     def _messages(self) -> Iterator[str]:
         """Yield the messages that are complete; a message may come in several frames."""
-        from websockets.frames import Frame, Opcode  # noqa: PLC0415 - loaded late
-
         for event in self._protocol.events_received():
             if not isinstance(event, Frame):
                 continue
