@@ -16,8 +16,9 @@ from approvals.access.providers import SALT
 from approvals.actions.logins import SUBJECT
 from approvals.crypto import encryption
 from approvals.models import ChannelConnection, NotificationRule
+from approvals.outbound.outbox import undelivered_events
 from approvals.record import audit
-from approvals.states import Door, Route
+from approvals.states import Channel, Door, Route
 
 #: The columns of a connection that changes and the record show.
 FIELDS = ("kind", "app_id", "team_id", "team_name", "bot_id")
@@ -61,9 +62,12 @@ def write_connection(stored: Mapping[str, Any], *, by: User, via: Door) -> None:
             ChannelConnection.objects.filter(kind=kind).delete()
         values = {name: stored[name] for name in FIELDS} | {"secret": stored["secret"]}
         cleared = {"problem": "", "problem_in": "", "problem_at": None}
-        ChannelConnection.objects.update_or_create(
+        connection, _new = ChannelConnection.objects.update_or_create(
             kind=kind, defaults=values | cleared | {"connected_at": Now()}
         )
+        # Calls that failed with the former token are due at once.
+        connection.cards.update(next_attempt_at=Now())
+        undelivered_events(Channel.CARD).update(next_attempt_at=Now())
         _record("connected", stored, by, via)
 
 
