@@ -17,8 +17,9 @@ from approvals.actions.logins import SUBJECT
 from approvals.crypto import encryption
 from approvals.models import ChannelConnection, NotificationRule
 from approvals.models.channels import SocketState
+from approvals.outbound.outbox import undelivered_events
 from approvals.record import audit
-from approvals.states import Door, Route
+from approvals.states import Channel, Door, Route
 
 #: The columns of a connection that changes and the record show.
 FIELDS = ("kind", "app_id", "team_id", "team_name", "bot_id")
@@ -62,19 +63,26 @@ def write_connection(stored: Mapping[str, Any], *, by: User, via: Door) -> None:
             ChannelConnection.objects.filter(kind=kind).delete()
         values = {name: stored[name] for name in FIELDS} | {"secret": stored["secret"]}
         cleared = {"problem": "", "problem_in": "", "problem_at": None}
-        connection, _created = ChannelConnection.objects.update_or_create(
+        connection, _new = ChannelConnection.objects.update_or_create(
             kind=kind, defaults=values | cleared | {"connected_at": Now()}
         )
-        # A process that holds the outgoing connection with the old tokens loses it.
-        secrets = secrets_of(connection)
-        outgoing = secrets is not None and secrets.app_token
-        ChannelConnection.objects.filter(pk=connection.pk).update(
-            socket_state=SocketState.LOST if outgoing else SocketState.OFF,
-            socket_holder="",
-            socket_until=None,
-            socket_problem="",
-        )
+        _restart_socket(connection)
+        # Calls that failed with the former token are due at once.
+        connection.cards.update(next_attempt_at=Now())
+        undelivered_events(Channel.CARD).update(next_attempt_at=Now())
         _record("connected", stored, by, via)
+
+
+def _restart_socket(connection: ChannelConnection) -> None:
+    """Let a process hold the outgoing connection with the new tokens, if there is an app token."""
+    secrets = secrets_of(connection)
+    outgoing = secrets is not None and secrets.app_token
+    ChannelConnection.objects.filter(pk=connection.pk).update(
+        socket_state=SocketState.LOST if outgoing else SocketState.OFF,
+        socket_holder="",
+        socket_until=None,
+        socket_problem="",
+    )
 
 
 def remove_connection(kind: str, *, by: User, via: Door) -> None:

@@ -51,7 +51,8 @@ TELLS_FOR = timedelta(days=1)
 MOST_LINES = 4
 #: Codes after which a card cannot be rewritten.
 GONE = frozenset(
-    {"message_not_found", "channel_not_found", "is_archived", "cant_update_message"}
+    {"message_not_found", "channel_not_found", "is_archived", "is_inactive"}
+    | {"cant_update_message", "edit_window_closed"}
 )
 
 

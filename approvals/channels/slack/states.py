@@ -18,6 +18,7 @@ _APP_REMOVED = gettext_lazy(
 _GRID = gettext_lazy(
     "This is an organization-wide installation (Enterprise Grid). Install the app in one workspace instead."
 )
+_ARCHIVED = gettext_lazy("The channel is archived. Choose another one.")
 #: What the codes of Slack mean for an administrator.
 WORDS = {
     "invalid_auth": _TOKEN_ENDED,
@@ -38,7 +39,8 @@ WORDS = {
     "not_in_channel": gettext_lazy(
         "The app is not in the channel. Invite it there with /invite @Pausepoint."
     ),
-    "is_archived": gettext_lazy("The channel is archived. Choose another one."),
+    "is_archived": _ARCHIVED,
+    "is_inactive": _ARCHIVED,
     "ratelimited": gettext_lazy("Slack slows the app down. Cards come later."),
     "unreachable": gettext_lazy(
         "Slack could not be reached. Check the network of this server."
