@@ -62,12 +62,12 @@ def linked(slack: Slack, user: User) -> Person:
     return person
 
 
-def rule_for(who: User | Group, channel: Channel | None = None, shows: str = Shows.INPUT, **more: Any) -> NotificationRule:
+def rule_for(
+    who: User | Group, channel: Channel | None = None, shows: str = Shows.INPUT, **more: Any
+) -> NotificationRule:
     audience = {"group": who} if isinstance(who, Group) else {"person": who}
     channel_id = channel.id if channel else ""
-    return NotificationRule.objects.create(
-        **audience, route=Route.BUTTONS, channel_id=channel_id, shows=shows, **more
-    )
+    return NotificationRule.objects.create(**audience, route=Route.BUTTONS, channel_id=channel_id, shows=shows, **more)
 
 
 def carry() -> None:

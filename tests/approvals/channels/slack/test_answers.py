@@ -38,7 +38,12 @@ def test_a_click_approves_and_the_card_says_so(slack):
     assert (answer.status, answer.failed, stored(request).status) == (200, "", "pending")
     carry()
     decision = Decision.objects.get()
-    assert (decision.by_id, decision.by_name, decision.via, decision.verdict) == (approver.pk, "bob", "slack", "approve")
+    assert (decision.by_id, decision.by_name, decision.via, decision.verdict) == (
+        approver.pk,
+        "bob",
+        "slack",
+        "approve",
+    )
     entry = AuditEntry.objects.get(event="request.decided")
     assert entry.data["account"] == f"slack:{slack.workspace.team_id}/{person.id}"
     carry()
