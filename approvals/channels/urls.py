@@ -12,6 +12,7 @@ urlpatterns = [
     path("api/slack/interactivity", endpoint.interactivity, name="interactivity"),
     path("settings/slack/", pages.setup, name="setup"),
     path("settings/slack/test/", pages.send_test, name="test"),
+    path("settings/slack/preview/<int:pk>/", pages.preview, name="preview"),
     path("settings/slack/disconnect/", pages.disconnect, name="disconnect"),
     path("settings/slack/link/<str:token>/", pages.link, name="link"),
     path("settings/slack/unlink/<int:pk>/", pages.unlink, name="unlink"),

@@ -207,9 +207,7 @@ def _channels(
         audience = audience_of(rule) if rule.route != Route.MAIL else []
         seeing = _seeing(audience, request)
         if rule.route == Route.BUTTONS and not rule.channel_id:
-            present = in_place_of_absent(_on_call(rule, seeing))
-            for person in _seeing(present, request):
-                yield f"card:{rule.pk}:{person.pk}", Channel.CARD, CARDS, timezone.now()
+            yield from _direct_cards(rule, seeing, request)
         # Everyone in a channel can read it, so all of them must be allowed to see the request.
         elif not audience or len(seeing) < len(audience):
             continue
@@ -222,6 +220,19 @@ def _channels(
                 outbox.lane_of(rule.slack_url),
                 timezone.now(),
             )
+
+
+def _direct_cards(
+    rule: NotificationRule, people: list[User], request: ApprovalRequest
+) -> Iterator[Recipient]:
+    """Yield the direct messages to those of these people who are present and want them."""
+    present = _seeing(in_place_of_absent(_on_call(rule, people)), request)
+    chosen = preferences_of_people({person.pk for person in present})
+    for person in present:
+        preferences = chosen.get(person.pk)
+        if not _muted(preferences, Channel.CARD, request):
+            at = _leaves_at(preferences, request)
+            yield f"card:{rule.pk}:{person.pk}", Channel.CARD, CARDS, at
 
 
 def _on_call(rule: NotificationRule, people: list[User]) -> list[User]:

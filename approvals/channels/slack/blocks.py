@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from approvals.channels.content import CardContent, cut
+from approvals.channels.content import MAX_PART, CardContent, cut
 from approvals.channels.slack.modals import fields_of
 from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest
-from approvals.outbound.messages import plain
-from approvals.text.text import visible
+from approvals.outbound.messages import NAMED, count_words, plain
+from approvals.text.text import in_one_line, visible
 
 #: The block with the buttons, and the prefix of its actions.
 BLOCK = "pausepoint"
@@ -113,6 +115,19 @@ def _button(action: str, label: str, value: JsonDict, **more: Any) -> JsonDict:
     }
 
 
+def digest(requests: Sequence[ApprovalRequest]) -> SlackMessage:
+    """Return one message about many waiting requests."""
+    words = count_words(requests)
+    titles = [f"• {in_one_line(visible(each.title))}" for each in requests[:NAMED]]
+    inbox = settings.PUBLIC_URL + reverse("approvals:dashboard")
+    blocks = [
+        section(words),
+        section(cut("\n".join(titles), MAX_PART)),
+        actions(link_button("open", _("Open Inbox"), inbox)),
+    ]
+    return SlackMessage(plain(words), blocks)
+
+
 def test_card() -> SlackMessage:
     """Return the card that shows that the connection works, and lets people link their accounts."""
     words = _("Pausepoint can post here. Requests appear as cards like this one.")
@@ -123,7 +138,7 @@ def test_card() -> SlackMessage:
 
 def line(text: str, link: str = "") -> SlackMessage:
     """Return a line to one person, with a button that opens a link."""
-    blocks = [section(cut(text, 2_900))]
+    blocks = [section(cut(text, MAX_PART))]
     if link:
         blocks.append(actions(link_button("open", _("Link my account"), link)))
     return SlackMessage(plain(text), blocks)

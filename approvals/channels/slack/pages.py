@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from approvals.access.permissions import may_administer
 from approvals.actions.changes import Kind
@@ -21,6 +21,8 @@ from approvals.administration.changes.views import say_saved
 from approvals.administration.channels import actions
 from approvals.administration.forms import form_page, sent
 from approvals.administration.guards import administrators_only, with_fresh_log_in
+from approvals.administration.notification_rules.queries import rules
+from approvals.channels.content import content_of
 from approvals.channels.slack import blocks, web_api
 from approvals.channels.slack.forms import ConnectionForm, TestForm
 from approvals.channels.slack.manifest import manifest
@@ -29,7 +31,10 @@ from approvals.channels.slack.states import state_of, words_of
 from approvals.channels.slack.web_api import SlackError
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn, require_safe_or_POST
-from approvals.models import ChannelAccount, ChannelConnection
+from approvals.models import ChannelAccount, ChannelConnection, NotificationRule
+from approvals.queries.requests import get_request_for, requests_for
+from approvals.states import Route
+from approvals.text.names import fold
 
 SLACK = ChannelConnection.Kind.SLACK
 
@@ -98,6 +103,24 @@ def send_test(request: SignedIn) -> HttpResponse:
 
 
 @administrators_only
+@require_safe
+def preview(request: SignedIn, pk: int) -> HttpResponse:
+    """The card of a rule, as it would be posted for the newest request that you may see."""
+    rule = get_object_or_404(NotificationRule, pk=pk, route=Route.BUTTONS)
+    requests = requests_for(request.standing).order_by("-created_at")
+    if rule.tool_name:
+        requests = requests.filter(canonical_tool=fold(rule.tool_name))
+    newest = requests.values_list("pk", flat=True).first()
+    context: dict[str, Any] = {"here": "slack", "rule": rule}
+    if newest is not None:
+        shown = get_request_for(request.standing, newest)
+        content = content_of(shown, rule.shows)
+        buttons = blocks.card(shown, content).blocks[-1]["elements"]
+        context |= {"content": content, "buttons": buttons}
+    return render(request, "approvals/administration/channels/preview.html", context)
+
+
+@administrators_only
 @require_POST
 def disconnect(request: SignedIn) -> HttpResponse:
     actions.disconnect(SLACK, by=request.user)
@@ -152,6 +175,7 @@ def _page(
         "form": test if test is not None and test.errors else form,
         "connection_form": form,
         "test_form": test or TestForm(),
+        "rules": rules().exclude(route=Route.MAIL),
         "accounts": accounts.filter(connection=connection) if connection else (),
         "manifest": json.dumps(manifest(), indent=2),
         "waiting": pending_changes(request.user, kinds=[Kind.CHANNEL]),

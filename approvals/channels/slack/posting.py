@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -45,6 +46,8 @@ from approvals.states import Channel, Route, Status
 
 LANE = "slack"
 LEASE = timedelta(minutes=1)
+#: More new requests for one conversation at a time become one message without buttons.
+FLOOD = 10
 #: How long the thread of an approved request may still hear its result.
 TELLS_FOR = timedelta(days=1)
 #: How often a line to a clicker is tried.
@@ -67,20 +70,40 @@ def due_jobs(shut: Iterable[str]) -> list[Job]:
     lines = list(due_lines(Now()).select_related("connection")[: outbox.BATCH])
     known = due_cards(Now()).select_related("connection")
     stale = list(known.order_by("next_attempt_at")[: outbox.BATCH])
-    new = outbox.due_events(Now(), Channel.CARD).order_by("pk")[: outbox.BATCH]
     return [
         *(_job(line, _send_line) for line in lines),
         *(_job(card, _rewrite) for card in stale),
-        *(_post_job(row) for row in new),
+        *(_post_job(rows) for rows in _new_messages()),
     ]
+
+
+def _new_messages() -> list[list[OutboxEvent]]:
+    """Return the due rows by message: one card each, unless there are too many for one conversation."""
+    due = outbox.due_events(Now(), Channel.CARD).order_by("pk")[: outbox.BATCH]
+    single: list[list[OutboxEvent]] = []
+    new: dict[str, list[OutboxEvent]] = {}
+    for row in due:
+        if row.name in outbox.FOLLOW_UPS:
+            single.append([row])
+        else:
+            new.setdefault(row.target, []).append(row)
+    for rows in new.values():
+        single += [rows] if len(rows) > FLOOD else [[row] for row in rows]
+    return single
 
 
 def _job(row: Any, work: Any) -> Job:
     return Job(LANE, lambda: cards.claim(row), lambda: work(row))
 
 
-def _post_job(row: OutboxEvent) -> Job:
-    return Job(LANE, lambda: outbox.claim_event(row, LEASE), lambda: _post(row))
+def _post_job(rows: list[OutboxEvent]) -> Job:
+    claimed: list[OutboxEvent] = []
+
+    def claim() -> bool:
+        claimed.extend(row for row in rows if outbox.claim_event(row, LEASE))
+        return bool(claimed)
+
+    return Job(LANE, claim, lambda: _post(claimed))
 
 
 def due_lines(now: Any) -> QuerySet[ChannelClick]:
@@ -138,76 +161,101 @@ def post_message(
     return str(body.get("ts", ""))
 
 
-def _post(row: OutboxEvent) -> bool:
-    """Post the card of one outbox row; return False if Slack could not be reached."""
+def _post(rows: Sequence[OutboxEvent]) -> bool:
+    """Post the card of an outbox row, or one message for many rows; return False if Slack could not be reached."""
     try:
-        _post_card(row)
+        if len(rows) > 1:
+            _post_digest(rows)
+        else:
+            _post_card(rows[0])
     except NotPosted as reason:
-        outbox.mark_delivered(row, note=str(reason))
+        outbox.mark_delivered(*rows, note=str(reason))
     except SlackError as error:
-        outbox.record_failure(row, error.code)
-        return error.code != "unreachable"
+        for row in rows:
+            outbox.record_failure(row, error.code, least=error.retry_after)
+        return not error.stops
     else:
-        outbox.mark_delivered(row)
+        outbox.mark_delivered(*rows)
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The rule behind an outbox row, and the recipient of its direct messages if there is no channel."""
+
+    connection: ChannelConnection
+    rule: NotificationRule
+    person: User | None
+
+
+def _target_of(row: OutboxEvent) -> _Target:
+    """Return where a row is posted. Raise NotPosted."""
+    _prefix, rule_id, *person_id = row.target.split(":")
+    rules = NotificationRule.objects.filter(active=True, route=Route.BUTTONS)
+    rule = rules.filter(pk=rule_id).first()
+    connection = ChannelConnection.objects.first()
+    people = User.objects.filter(pk__in=person_id, is_active=True)
+    person = people.first() if person_id else None
+    if rule is None or connection is None or (person_id and person is None):
+        raise NotPosted(_("no longer needed"))
+    return _Target(connection, rule, person)
 
 
 def _post_card(row: OutboxEvent) -> None:
     """Post the card, or a line in the thread of the card that is there. Raise NotPosted or SlackError."""
-    _prefix, rule_id, *person_id = row.target.split(":")
-    gone = NotPosted(_("no longer needed"))
-    rules = NotificationRule.objects.filter(active=True, route=Route.BUTTONS)
-    rule = rules.filter(pk=rule_id).first()
-    connection = ChannelConnection.objects.first()
+    to = _target_of(row)
     request = whole_requests().filter(pk=row.payload["request_id"]).first()
-    if rule is None or connection is None or request is None or not request.pending:
-        raise gone
-    person = (
-        User.objects.filter(pk=person_id[0], is_active=True).first()
-        if person_id
-        else None
-    )
-    if person_id and person is None:
-        raise gone
-    channel_id = _conversation(connection, rule, person, request)
+    if request is None or not request.pending or not _may_see(to.person, request):
+        raise NotPosted(_("no longer needed"))
+    channel_id = _conversation(to)
     card = ChannelCard.objects.filter(
-        connection=connection, request=request, channel_id=channel_id
+        connection=to.connection, request=request, channel_id=channel_id
     ).first()
-    with override(_language_of(person)):
+    with override(_language_of(to.person)):
         if card is not None:
-            _follow_up(connection, card, row.name)
+            _follow_up(to.connection, card, row.name)
             return
-        message = blocks.card(request, content_of(request, rule.shows))
-    message_ts = post_message(connection, channel_id, message)
+        message = blocks.card(request, content_of(request, to.rule.shows))
+    message_ts = post_message(to.connection, channel_id, message)
     cards.store_card(
-        connection,
+        to.connection,
         request,
         channel_id,
         message_ts,
-        person=person,
-        shows=rule.shows,
+        person=to.person,
+        shows=to.rule.shows,
         look=message.look,
     )
 
 
-def _conversation(
-    connection: ChannelConnection,
-    rule: NotificationRule,
-    person: User | None,
-    request: ApprovalRequest,
-) -> str:
-    """Return the channel of a rule, or the direct messages with a linked person who may see the request.
+def _post_digest(rows: Sequence[OutboxEvent]) -> None:
+    """Post one message about many new requests, without buttons to decide. Raise NotPosted or SlackError."""
+    to = _target_of(rows[0])
+    ids = [row.payload["request_id"] for row in rows]
+    waiting = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING)
+    in_order = waiting.order_by("urgency", "created_at", "pk")
+    requests = [each for each in in_order if _may_see(to.person, each)]
+    if not requests:
+        raise NotPosted(_("no longer needed"))
+    with override(_language_of(to.person)):
+        message = blocks.digest(requests)
+    post_message(to.connection, _conversation(to), message)
 
-    Raise NotPosted or SlackError.
-    """
-    if person is None:
-        return rule.channel_id
-    account = ChannelAccount.objects.filter(connection=connection, user=person).first()
+
+def _may_see(person: User | None, request: ApprovalRequest) -> bool:
+    """Return whether the recipient of a direct message may see a request; for channels, that was read when it was asked."""
+    return person is None or permissions.may_see(standing_of(person), request)
+
+
+def _conversation(to: _Target) -> str:
+    """Return the channel of a rule, or the direct messages with a linked person. Raise NotPosted or SlackError."""
+    if to.person is None:
+        return to.rule.channel_id
+    accounts = ChannelAccount.objects.filter(connection=to.connection, user=to.person)
+    account = accounts.first()
     if account is None:
         raise NotPosted(_("no linked account"))
-    if not permissions.may_see(standing_of(person), request):
-        raise NotPosted(_("no longer needed"))
-    body = call(connection, "conversations.open", users=account.external_id)
+    body = call(to.connection, "conversations.open", users=account.external_id)
     channel = body.get("channel")
     return str(channel.get("id", "")) if isinstance(channel, dict) else ""
 
@@ -242,7 +290,7 @@ def _rewrite(card: ChannelCard) -> bool:
             cards.give_up(card)
         else:
             cards.try_again(card, error.retry_after)
-        return error.code != "unreachable"
+        return not error.stops
     return True
 
 
@@ -294,7 +342,7 @@ def _send_line(click: ChannelClick) -> bool:
             cards.try_again(click, error.retry_after)
         else:
             clicks.reply_sent(click)
-        return error.code != "unreachable"
+        return not error.stops
     clicks.reply_sent(click)
     return True
 

@@ -36,6 +36,11 @@ class SlackError(Exception):
         """Whether the same call could succeed later."""
         return self.code in PASSING
 
+    @property
+    def stops(self) -> bool:
+        """Whether other calls would fail now, too."""
+        return self.code in {"unreachable", "ratelimited"}
+
 
 def call(
     token: str, method: str, *, seconds: float = http_post.SECONDS, **arguments: Any
