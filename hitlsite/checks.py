@@ -35,6 +35,7 @@ LATE = (
     "referencing",
     "requests",
     "segno",
+    "websockets",
 )
 LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 

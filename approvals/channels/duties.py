@@ -7,10 +7,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from approvals.actions.channels import cards
+from approvals.actions.channels import cards, sockets
 from approvals.background import sweep
 from approvals.channels import clicks
-from approvals.channels.slack import posting
+from approvals.channels.slack import posting, socket_mode
 from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import DeliveryLanes
 from approvals.states import Channel
@@ -21,6 +21,7 @@ def register_duties() -> None:
     lanes = DeliveryLanes(posting.due_jobs)
     sweep.register(carry_out_clicks, lambda now: [clicks.due_clicks(now)])
     sweep.register(lanes.deliver_due, _due_calls)
+    sweep.register(socket_mode.hold_connections, lambda now: [sockets.unheld(now)])
 
 
 def carry_out_clicks() -> None:

@@ -15,6 +15,15 @@ from approvals.db.fields import ExactJSONField
 User = settings.AUTH_USER_MODEL
 
 
+class SocketState(models.TextChoices):
+    """The outgoing connection over which a channel brings clicks (Socket Mode of Slack)."""
+
+    OFF = "", _("Off")
+    LOST = "lost", _("Not connected")
+    CONNECTED = "connected", _("Connected")
+    REFUSED = "refused", _("Refused")
+
+
 class ChannelConnection(models.Model):
     """The one connection to the workspace of a channel. `secret` holds its tokens, encrypted together.
 

@@ -46,7 +46,7 @@ def post(
     Raise Undelivered if there is no allowed address, no connection, or no HTTP response in time.
     """
     deadline = time.monotonic() + seconds
-    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
+    with opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
         to,
         connection,
     ):
@@ -95,7 +95,7 @@ def exchange(
     headers = {"Accept-Encoding": "identity", **headers}
     if body:
         headers["Content-Length"] = str(len(body))
-    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
+    with opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
         to,
         connection,
     ):
@@ -134,7 +134,7 @@ class _Received:
 
 
 @contextmanager
-def _opened(
+def opened(
     url: str, deadline: float, *, allow_private: bool, seconds: float
 ) -> Iterator[tuple[Destination, socket.socket]]:
     """Connect to a checked address, and convert errors to Undelivered."""

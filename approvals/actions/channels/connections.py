@@ -16,6 +16,7 @@ from approvals.access.providers import SALT
 from approvals.actions.logins import SUBJECT
 from approvals.crypto import encryption
 from approvals.models import ChannelConnection, NotificationRule
+from approvals.models.channels import SocketState
 from approvals.outbound.outbox import undelivered_events
 from approvals.record import audit
 from approvals.states import Channel, Door, Route
@@ -65,10 +66,23 @@ def write_connection(stored: Mapping[str, Any], *, by: User, via: Door) -> None:
         connection, _new = ChannelConnection.objects.update_or_create(
             kind=kind, defaults=values | cleared | {"connected_at": Now()}
         )
+        _restart_socket(connection)
         # Calls that failed with the former token are due at once.
         connection.cards.update(next_attempt_at=Now())
         undelivered_events(Channel.CARD).update(next_attempt_at=Now())
         _record("connected", stored, by, via)
+
+
+def _restart_socket(connection: ChannelConnection) -> None:
+    """Let a process hold the outgoing connection with the new tokens, if there is an app token."""
+    secrets = secrets_of(connection)
+    outgoing = secrets is not None and secrets.app_token
+    ChannelConnection.objects.filter(pk=connection.pk).update(
+        socket_state=SocketState.LOST if outgoing else SocketState.OFF,
+        socket_holder="",
+        socket_until=None,
+        socket_problem="",
+    )
 
 
 def remove_connection(kind: str, *, by: User, via: Door) -> None:

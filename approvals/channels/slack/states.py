@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.models import ChannelConnection
+from approvals.models.channels import SocketState
 
 _TOKEN_ENDED = gettext_lazy(
     "The bot token no longer works. Reinstall the app in Slack, and connect again with its new token."
@@ -67,3 +69,41 @@ def state_of(connection: ChannelConnection) -> str:
     if connection.problem_in:
         return f"{words} ({connection.problem_in})"
     return words
+
+
+_APP_TOKEN_ENDED = gettext_lazy(
+    "The app token no longer works. Create a new one in Slack, and connect again with it."
+)
+_SOCKET_OFF = gettext_lazy(
+    "Socket Mode is off in the settings of the app. Switch it on in Slack."
+)
+#: Of the connection over which Slack brings clicks.
+SOCKET_WORDS = {
+    "invalid_auth": _APP_TOKEN_ENDED,
+    "not_authed": _APP_TOKEN_ENDED,
+    "token_revoked": _APP_TOKEN_ENDED,
+    "link_disabled": _SOCKET_OFF,
+    "not_allowed_token_type": gettext_lazy(
+        "Slack refuses the app token. It needs the scope connections:write, and Socket Mode must be on."
+    ),
+    "too_many_websockets": gettext_lazy(
+        "The app has too many connections. Is another program using its app token?"
+    ),
+    "missing_scope": gettext_lazy("The app token needs the scope connections:write."),
+}
+
+
+def socket_state_of(connection: ChannelConnection) -> str:
+    """Return the state of the outgoing connection in words; empty without Socket Mode."""
+    if connection.socket_state == SocketState.OFF:
+        return ""
+    held = connection.socket_until is not None and (
+        connection.socket_until > timezone.now()
+    )
+    if held and connection.socket_state == SocketState.CONNECTED:
+        return _("Slack brings clicks over Socket Mode.")
+    problem = connection.socket_problem
+    if not problem:
+        return _("Socket Mode is not connected yet. A server tries every second.")
+    words = SOCKET_WORDS.get(problem)
+    return str(words) if words is not None else words_of(problem)

@@ -58,6 +58,7 @@ BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "ch
 
 #: Our own modules that are imported in functions, because they need a library that is loaded late, and when.
 LATE_MODULES = {
+    "approvals.channels.slack.web_socket": "when a desk holds a connection to Slack (Socket Mode)",
     "approvals.schema.validator": "when the first schema is checked",
     "approvals.text.markdown": "when the first text in Markdown is shown, or a note mentions someone",
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
@@ -69,7 +70,7 @@ LATE_MODULES = {
     "hitlsite.accounts.transport": "with it",
 }
 #: Libraries and late modules that only late modules import, at their top.
-BEHIND_LATE_MODULES = {"fido2", "jwt", "markdown_it", "nh3", "referencing", "requests"}
+BEHIND_LATE_MODULES = {"fido2", "jwt", "markdown_it", "nh3", "referencing", "requests", "websockets"}
 BEHIND_LATE_MODULES |= {f"hitlsite.accounts.{name}" for name in ("log_out", "tokens", "transport")}
 #: Modules that only settings name, as text: with REDIS_URL.
 NAMED_IN_SETTINGS = ("approvals.live.redis_layer", "hitlsite.cache")
