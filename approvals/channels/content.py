@@ -24,7 +24,7 @@ from approvals.states import ASKS, Kind, Priority, outcome_label, via_label
 from approvals.text.names import marked_name
 from approvals.text.secrets import hidden_in, mask_text
 from approvals.text.tables import TableRow
-from approvals.text.text import in_one_line, visible
+from approvals.text.text import in_one_line, normalize_newlines, visible
 
 #: Characters of a title, of a part, and of all parts. A card that would be longer shows the beginning, and no buttons.
 MAX_TITLE = 150
@@ -137,7 +137,7 @@ def _key_fields(request: ApprovalRequest, shown: ShownContent) -> Iterator[str]:
 
 def _all_lines(request: ShownContent, card: ShownInput) -> Iterator[str]:
     if card.message is not None:
-        yield visible(card.message.text)
+        yield _line("", visible(card.message.text))
     if request.tool_name:
         yield _line(_("Tool"), visible(request.tool_name))
     if card.directory:
@@ -150,9 +150,9 @@ def _all_lines(request: ShownContent, card: ShownInput) -> Iterator[str]:
         yield from _row_lines(card.rows, "")
     yield from _row_lines(card.context, "")
     for number, option in enumerate(request.options, 1):
-        described = option.get("description")
-        text = f"{number}. {visible(str(option['label']))}"
-        yield f"{text}: {visible(str(described))}" if described else text
+        label = f"{number}. {in_one_line(visible(str(option['label'])))}"
+        described = visible(str(option.get("description") or ""))
+        yield _line(label, described) if described else label
 
 
 def _row_lines(rows: Sequence[TableRow], before: str) -> Iterator[str]:
@@ -161,9 +161,8 @@ def _row_lines(rows: Sequence[TableRow], before: str) -> Iterator[str]:
         name = f"{before} > {row.name}" if before and row.name else row.name or before
         if row.columns:
             for number, line in enumerate([*row.rows, *row.more], 1):
-                cells = zip(row.columns, line.cells, strict=False)
-                values = ", ".join(f"{column}: {cell.value}" for column, cell in cells)
-                yield _line(f"{name} {number}", values)
+                for column, cell in zip(row.columns, line.cells, strict=False):
+                    yield _line(f"{name} {number} > {column}", cell.value)
         elif row.rows:
             yield from _row_lines([*row.rows, *row.more], name)
         else:
@@ -172,8 +171,12 @@ def _row_lines(rows: Sequence[TableRow], before: str) -> Iterator[str]:
 
 
 def _line(name: str, value: str) -> str:
-    separator = "\n" if "\n" in value else " "
-    return f"{name}:{separator}{value}" if name else value
+    """Return a value under its name. Each line of a longer value is quoted, so that none can pass for another value."""
+    lines = normalize_newlines(value).split("\n")
+    if len(lines) == 1:
+        return f"{name}: {value}" if name else value
+    quoted = [f"| {line}" for line in lines]
+    return "\n".join([f"{name}:", *quoted] if name else quoted)
 
 
 def _chunks(lines: Sequence[str]) -> list[str] | None:

@@ -92,7 +92,11 @@ def _buttons(request: ApprovalRequest, content: CardContent) -> list[JsonDict]:
         buttons.append(_button("approve", label, subject, style="primary"))
     if "option" in offered:
         buttons += [
-            _button(f"option.{number}", visible(label), {**subject, "option": number})
+            _button(
+                f"option.{number}",
+                in_one_line(visible(label)),
+                {**subject, "option": number},
+            )
             for number, label in enumerate(content.options)
         ]
     if "answer" in offered and fields_of(request) is not None:

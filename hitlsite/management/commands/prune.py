@@ -116,6 +116,9 @@ class Command(RefusingCommand):
             ),
             files,
         )
+        self._prune_rest(before)
+
+    def _prune_rest(self, before: datetime) -> None:
         absences = _in_batches(lambda: desk.prune_absences(before))
         self._write(
             ngettext(

@@ -191,6 +191,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "rotate": ("admin", f"/settings/keys/{key}/rotate/"),
         "own keys": ("requester", "/settings/keys/"),
         "webhooks": ("admin", "/settings/webhooks/"),
+        "slack": ("admin", "/settings/slack/"),
         "single sign-on": ("admin", "/settings/single-sign-on/"),
         "new provider": ("admin", "/settings/single-sign-on/add/"),
         "tool": ("admin", "/settings/tools/issueRefund/"),
