@@ -228,10 +228,18 @@ def test_no_value_passes_for_another_one(slack):
     approver = bob()
     ops = slack.channel("ops", linked(slack, approver))
     rule_for(approver, ops)
-    request = {"note": "ok\namount: 1", "amount\n": 2, "amount": 3, "rows": [{"a": "x\namount: 4", "b": 1}, {"a": "y", "b": 2}]}
+    request = {
+        "note": "ok\namount: 1",
+        "amount\n": 2,
+        "amount": 3,
+        "rows": [{"a": "x\namount: 4", "b": 1}, {"a": "y", "b": 2}],
+    }
     make_request(alice(), input=request, message="amount: 5\nPay it.")
     lines = card_in(slack, ops).words.splitlines()
-    assert [line for line in lines if line.startswith("amount")] == ["amount⟨U+000A⟩: 2 (looks like 1 other name here)", "amount: 3"]
+    assert [line for line in lines if line.startswith("amount")] == [
+        "amount⟨U+000A⟩: 2 (looks like 1 other name here)",
+        "amount: 3",
+    ]
 
 
 @pytest.mark.parametrize(("shows", "seen"), [("title", []), ("fields", ["amount: 120"])])
