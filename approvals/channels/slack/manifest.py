@@ -11,9 +11,12 @@ from approvals.json_types import JsonDict
 BOT_SCOPES = ("chat:write", "im:write", "users:read")
 
 
-def manifest() -> JsonDict:
-    """Return the manifest of an app that posts cards and sends clicks to this desk."""
-    address = settings.PUBLIC_URL + reverse("slack:interactivity")
+def manifest(*, socket_mode: bool = False) -> JsonDict:
+    """Return the manifest of an app that posts cards and sends clicks to this desk, or keeps them for its connection."""
+    interactivity: JsonDict = {"is_enabled": True}
+    if not socket_mode:
+        address = settings.PUBLIC_URL + reverse("slack:interactivity")
+        interactivity["request_url"] = address
     return {
         "display_information": {
             "name": "Pausepoint",
@@ -22,9 +25,9 @@ def manifest() -> JsonDict:
         "features": {"bot_user": {"display_name": "Pausepoint", "always_online": True}},
         "oauth_config": {"scopes": {"bot": list(BOT_SCOPES)}},
         "settings": {
-            "interactivity": {"is_enabled": True, "request_url": address},
+            "interactivity": interactivity,
             "org_deploy_enabled": False,
-            "socket_mode_enabled": False,
+            "socket_mode_enabled": socket_mode,
             "token_rotation_enabled": False,
         },
     }

@@ -27,7 +27,7 @@ from approvals.channels.slack import blocks, web_api
 from approvals.channels.slack.forms import ConnectionForm, TestForm
 from approvals.channels.slack.manifest import manifest
 from approvals.channels.slack.posting import post_message
-from approvals.channels.slack.states import state_of, words_of
+from approvals.channels.slack.states import socket_state_of, state_of, words_of
 from approvals.channels.slack.web_api import SlackError
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn, require_safe_or_POST
@@ -178,6 +178,8 @@ def _page(
         "rules": rules().exclude(route=Route.MAIL),
         "accounts": accounts.filter(connection=connection) if connection else (),
         "manifest": json.dumps(manifest(), indent=2),
+        "socket_manifest": json.dumps(manifest(socket_mode=True), indent=2),
+        "socket_state": socket_state_of(connection) if connection else "",
         "waiting": pending_changes(request.user, kinds=[Kind.CHANNEL]),
     }
     return form_page(request, "channels/slack.html", context)

@@ -46,7 +46,7 @@ REFRESHES = frozenset({"warning", "refresh_requested"})
 
 #: Slack waits three seconds for each click, and opening a dialog can take two.
 _workers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="pausepoint-slack")
-_holders: dict[int, Holder] = {}
+_holders: dict[int, SocketHolder] = {}
 _lock = threading.Lock()
 
 
@@ -56,7 +56,7 @@ def hold_connections() -> None:
         with _lock:
             if connection.pk in _holders:
                 continue
-            holder = Holder(connection.pk)
+            holder = SocketHolder(connection.pk)
             if not sockets.hold(connection.pk, holder.name):
                 continue
             _holders[connection.pk] = holder
@@ -74,7 +74,7 @@ def stop_all(seconds: float) -> None:
         holder.thread.join(max(end - time.monotonic(), 0))
 
 
-class Holder:
+class SocketHolder:
     """Holds the lease of one connection and its WebSocket until it is stopped or loses the lease."""
 
     def __init__(self, connection_id: int) -> None:

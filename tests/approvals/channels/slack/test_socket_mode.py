@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -12,11 +13,14 @@ from django.utils import timezone
 
 from approvals.actions.channels import sockets
 from approvals.channels.slack import socket_mode, web_socket
-from approvals.channels.slack.socket_mode import Holder
+from approvals.channels.slack.socket_mode import SocketHolder
 from approvals.channels.slack.states import socket_state_of
 from approvals.models import ApprovalRequest, ChannelClick, ChannelConnection
+from tests.approvals.administration.people.test_people import administrator
+from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, stored
 from tests.support.desk.slack import card_in, carry, connected, linked, rule_for
+from tests.support.markup import parse
 from tests.support.people import alice, bob
 from tests.support.processes.server import until
 from tests.support.slack import Slack
@@ -186,7 +190,7 @@ def test_one_process_holds_the_connection_and_another_takes_over_when_its_lease_
 def test_a_process_that_lost_its_lease_closes_its_connection(slack, monkeypatch):
     monkeypatch.setattr(socket_mode, "RENEW_SECONDS", 0.1)
     pk = ChannelConnection.objects.get().pk
-    holder = Holder(pk)
+    holder = SocketHolder(pk)
     sockets.hold(pk, holder.name)
     holder.thread.start()
     slack.until(lambda: slack.socket.links)
@@ -200,3 +204,25 @@ def test_nothing_is_held_without_an_app_token(slack):
     ChannelConnection.objects.update(socket_state="")
     socket_mode.hold_connections()
     assert [slack.socket.connected, sockets.hold(ChannelConnection.objects.get().pk, "one")] == [0, False]
+
+
+def test_a_desk_behind_a_firewall_is_set_up_from_the_page_alone(slack):
+    ChannelConnection.objects.all().delete()
+    client = browser(administrator())
+    slack.create_app(json.loads(parse(client.get("/settings/slack/").text).find("pre")[1].words))
+    assert [slack.request_url, slack.socket.enabled] == ["", True]
+    workspace = slack.workspace
+    tokens = {"bot_token": workspace.bot_token, "app_token": workspace.app_token}
+    client.post("/settings/slack/", {"app_id": workspace.app_id, "signing_secret": workspace.signing_secret, **tokens})
+    assert state() == ("lost", "")
+    with held(slack):
+        until(lambda: state() == ("connected", ""), "a connection")
+        page = client.get("/settings/slack/").text
+        assert "Slack brings clicks over Socket Mode." in page
+        assert workspace.app_token not in page
+    # Without an app token, no process holds a connection any more.
+    client.post(
+        "/settings/slack/",
+        {"app_id": workspace.app_id, "signing_secret": workspace.signing_secret, "bot_token": workspace.bot_token},
+    )
+    assert state() == ("", "")
