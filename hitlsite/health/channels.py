@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from django.utils.translation import ngettext
 
-from approvals.channels.slack.states import state_of
+from approvals.channels.slack.states import socket_state_of, state_of
 from approvals.models import ChannelConnection
+from approvals.models.channels import SocketState
 from approvals.text.text import visible
 from hitlsite.health.parts import OK, WARN, SystemPart
 
@@ -20,8 +21,8 @@ def channels() -> Iterator[SystemPart]:
         )
         name = visible(connection.team_name)
         summary = f"{name}: {linked % {'count': number}}"
-        if connection.problem:
-            advice = visible(state_of(connection))
-            yield SystemPart("Slack", WARN, summary, advice)
-        else:
-            yield SystemPart("Slack", OK, summary)
+        socket = connection.socket_state not in {"", SocketState.CONNECTED}
+        words = [state_of(connection)] if connection.problem else []
+        words += [socket_state_of(connection)] if socket else []
+        state = WARN if words else OK
+        yield SystemPart("Slack", state, summary, visible(" ".join(words)))

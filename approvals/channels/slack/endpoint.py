@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
+from approvals.access.callers import count_wrong_key
+from approvals.access.rate_limits import TooMany, client_address
 from approvals.actions.channels.connections import secrets_of
 from approvals.channels.slack.receive import ClickResponse, receive
 from approvals.channels.slack.signature import is_signed
@@ -43,8 +45,7 @@ def interactivity(request: HttpRequest) -> HttpResponse:
             request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words, "too_large"
         )
     if not _is_from_slack(request, connection, body):
-        words = _("The signature is wrong, or older than five minutes.")
-        return _refused(request, HTTPStatus.UNAUTHORIZED, words, "wrong_signature")
+        return _unsigned(request)
     reply = _reply(connection, body)
     if reply.status == HTTPStatus.FORBIDDEN:
         words = _("This is from another app or workspace than the connected one.")
@@ -75,6 +76,16 @@ def _is_from_slack(
         body,
         time.time(),
     )
+
+
+def _unsigned(request: HttpRequest) -> HttpResponse:
+    """Refuse a call, and count it against the limit of its address."""
+    try:
+        count_wrong_key(client_address(request))
+    except TooMany as refusal:
+        return refusal_page(request, refusal)
+    words = _("The signature is wrong, or older than five minutes.")
+    return _refused(request, HTTPStatus.UNAUTHORIZED, words, "wrong_signature")
 
 
 def _reply(connection: ChannelConnection, body: bytes) -> ClickResponse:

@@ -35,6 +35,7 @@ from approvals.models import (
     NotificationRule,
     OutboxEvent,
 )
+from approvals.models.channels import Shows
 from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.messages import plain
@@ -295,7 +296,9 @@ def _rewrite(card: ChannelCard) -> bool:
 
 
 def _show(card: ChannelCard, request: ApprovalRequest) -> None:
-    message = blocks.card(request, content_of(request, card.shows))
+    # A person who may no longer see the request keeps its title.
+    shows = card.shows if _may_see(card.person, request) else Shows.TITLE
+    message = blocks.card(request, content_of(request, shows))
     if message.look != card.look:
         call(
             card.connection,

@@ -13,7 +13,7 @@ from approvals.background import sweep
 from approvals.models import ChannelCard, ChannelClick, ChannelConnection, Decision, OutboxEvent, Preferences
 from approvals.states import Channel, Door, Verdict
 from tests.support.desk.carrying import group_of, later
-from tests.support.desk.requests import decide, make_request, stored
+from tests.support.desk.requests import cancel, decide, make_request, stored
 from tests.support.desk.slack import card_in, carry, connected, linked, outcomes, rule_for, stored_card
 from tests.support.people import alice, bob, make_person
 from tests.support.slack import Slack
@@ -195,3 +195,58 @@ def test_sweeps_post_decide_and_update_by_themselves(slack):
     assert "carry_out_clicks" in names()
     carry()
     assert names() & {"carry_out_clicks"} == set()
+
+
+def test_a_flood_for_one_channel_is_one_message_without_buttons_to_decide(slack):
+    approver = bob()
+    ops = slack.channel("ops", linked(slack, approver))
+    rule_for(approver, ops)
+    owner = alice()
+    for number in range(12):
+        make_request(owner, title=f"Refund {number}?")
+    carry()
+    [digest] = ops.messages
+    assert digest.words.splitlines()[:2] == ["12 requests are waiting", "• Refund 0?"]
+    assert (sorted(digest.buttons), ChannelCard.objects.count()) == (["pausepoint.open"], 0)
+    make_request(owner, title="Another?")
+    assert sorted(card_in(slack, ops, "Another?").buttons) == [
+        "pausepoint.approve",
+        "pausepoint.open",
+        "pausepoint.reject",
+    ]
+
+
+def test_a_person_who_may_no_longer_see_a_request_is_left_its_title(slack):
+    approver = bob()
+    linked(slack, approver)
+    rule_for(approver)
+    request = make_request(alice())
+    carry()
+    row = ChannelCard.objects.get()
+    card = slack.workspace.message(row.channel_id, row.message_ts)
+    assert "amount: 120" in card.words
+    approver.user_permissions.clear()
+    cancel(request, request.requested_by)
+    carry()
+    assert ("amount" in card.words, "Cancelled by alice" in card.words) == (False, True)
+
+
+def test_muted_cards_and_quiet_hours_are_kept(slack):
+    approver = bob()
+    linked(slack, approver)
+    rule_for(approver)
+    Preferences.objects.create(person=approver, muted=["card:approval"])
+    make_request(alice())
+    carry()
+    assert (ChannelCard.objects.count(), OutboxEvent.objects.filter(channel=Channel.CARD).count()) == (0, 0)
+
+
+def test_calls_wait_as_long_as_slack_asks(slack):
+    approver = bob()
+    ops = slack.channel("ops", linked(slack, approver))
+    rule_for(approver, ops)
+    make_request(alice())
+    slack.will("chat.postMessage", limited(30))
+    carry()
+    row = OutboxEvent.objects.get(channel=Channel.CARD)
+    assert row.next_attempt_at > timezone.now() + timedelta(seconds=20)

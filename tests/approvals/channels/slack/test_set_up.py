@@ -189,3 +189,29 @@ def test_people_remove_their_own_link_and_administrators_any(slack):
     assert browser(administrator()).post(f"{PAGE}unlink/{theirs}/").headers["Location"] == PAGE
     entries = AuditEntry.objects.filter(event="account.unlinked").order_by("pk")
     assert [(entry.actor_name, entry.data["user"]) for entry in entries] == [("bob", "bob"), ("dora", "carol")]
+
+
+def test_wrong_signatures_are_refused_and_counted_by_address(slack, settings):
+    connect(slack)
+    settings.HITL_WRONG_KEYS_PER_MINUTE = 3
+    client = Client(REMOTE_ADDR="203.0.113.77")
+    answers = [client.post("/api/slack/interactivity", {"payload": "{}"}) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
+    assert [answer.headers["Content-Type"] for answer in answers[:1]] == ["application/problem+json"]
+    assert client.get("/api/slack/interactivity").status_code == 405
+
+
+def test_the_preview_shows_the_card_of_a_rule_and_no_more_than_the_administrator_may_see(slack):
+    connect(slack)
+    approver = bob()
+    rule = rule_for(approver, slack.channel("ops"))
+    make_request(alice(), title="Refund order 4711?")
+    stranger = make_person("second", "administer")
+    page = browser(administrator()).get(f"{PAGE}preview/{rule.pk}/")
+    own = browser(stranger).get(f"{PAGE}preview/{rule.pk}/")
+    assert (page.status_code, own.status_code) == (200, 200)
+    assert "Refund order 4711?" not in own.text
+    assert browser(stranger).get(PAGE).status_code == 200
+    make_request(stranger, title="Mine?")
+    shown = parse(browser(stranger).get(f"{PAGE}preview/{rule.pk}/").text)
+    assert [badge.words for badge in shown.find("span", class_="badge")] == ["Approve", "Reject…", "Open"]
