@@ -13,10 +13,15 @@ BOT_SCOPES = ("chat:write", "im:write", "users:read")
 
 def manifest(*, socket_mode: bool = False) -> JsonDict:
     """Return the manifest of an app that posts cards and sends clicks to this desk, or keeps them for its connection."""
-    interactivity: JsonDict = {"is_enabled": True}
-    if not socket_mode:
+    brought: JsonDict
+    if socket_mode:
+        # Without an address, events come over the connection too.
+        events = ["app_uninstalled", "tokens_revoked"]
+        brought = {"interactivity": {"is_enabled": True}}
+        brought["event_subscriptions"] = {"bot_events": events}
+    else:
         address = settings.PUBLIC_URL + reverse("slack:interactivity")
-        interactivity["request_url"] = address
+        brought = {"interactivity": {"is_enabled": True, "request_url": address}}
     return {
         "display_information": {
             "name": "Pausepoint",
@@ -25,7 +30,7 @@ def manifest(*, socket_mode: bool = False) -> JsonDict:
         "features": {"bot_user": {"display_name": "Pausepoint", "always_online": True}},
         "oauth_config": {"scopes": {"bot": list(BOT_SCOPES)}},
         "settings": {
-            "interactivity": interactivity,
+            **brought,
             "org_deploy_enabled": False,
             "socket_mode_enabled": socket_mode,
             "token_rotation_enabled": False,

@@ -24,7 +24,6 @@ from tests.support.slack.delivery import FORM, form_of, signed_headers
 pytestmark = pytest.mark.django_db(transaction=True)
 
 CLICKS = "/api/slack/interactivity"
-EVENTS = "/api/slack/events"
 BODIES = 2_000
 #: What stands in the place of a value.
 JUNK: list[Any] = [
@@ -270,15 +269,14 @@ def test_two_thousand_hostile_bodies_decide_nothing_and_break_nothing(slack):
     statuses: Counter[int] = Counter()
     for number in range(BODIES):
         headers, body = attacker.attack()
-        path = EVENTS if number % 10 == 9 else CLICKS
         kind = headers.pop("Content-Type")
         try:
-            response = client.generic("POST", path, body, kind, headers=headers)
+            response = client.generic("POST", CLICKS, body, kind, headers=headers)
         except UnicodeEncodeError:
             # No server would pass such a header on.
             continue
         statuses[response.status_code] += 1
-        assert response.status_code < 500, (path, headers, body[:2000])
+        assert response.status_code < 500, (headers, body[:2000])
         if number % 100 == 99:
             carry()
             assert Decision.objects.count() == 0, (headers, body[:2000])
