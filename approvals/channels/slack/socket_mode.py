@@ -22,7 +22,7 @@ from approvals.actions.channels import sockets
 from approvals.actions.channels.connections import secrets_of
 from approvals.background.heartbeat import new_process_name
 from approvals.channels.slack import web_api
-from approvals.channels.slack.receive import receive
+from approvals.channels.slack.receive import receive, receive_event
 from approvals.channels.slack.web_api import SlackError
 from approvals.db import pool
 from approvals.db.canonical_json import NotCanonical, parse
@@ -199,10 +199,13 @@ class SocketHolder:
         opened.leave(json.dumps(answer))
 
     def _received(self, envelope: JsonDict) -> JsonDict | None:
-        if envelope.get("type") != "interactive":
-            return None
         connection = ChannelConnection.objects.get(pk=self.connection_id)
-        return receive(connection, envelope.get("payload")).body
+        match envelope.get("type"):
+            case "interactive":
+                return receive(connection, envelope.get("payload")).body
+            case "events_api":
+                receive_event(connection, envelope.get("payload"))
+        return None
 
     def _keeps(self) -> bool:
         """Renew the lease when it is time, and return whether this process still has it."""

@@ -110,6 +110,12 @@ def test_a_click_that_cannot_be_stored_is_not_acknowledged(slack, monkeypatch):
         assert person.click(card, "pausepoint.approve").failed == ""
 
 
+def test_the_end_of_the_app_comes_over_the_socket_too(slack):
+    with held(slack):
+        assert [answer.failed for answer in slack.send_event({"type": "app_uninstalled"}, repeats=1)] == ["", ""]
+    assert ChannelConnection.objects.get().problem == "app_uninstalled"
+
+
 def test_a_dialog_opens_and_its_errors_come_back_over_the_socket(slack):
     request, card, person = a_card(slack)
     with held(slack):
