@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.utils.translation import gettext as _
 from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
 from websockets.protocol import State
@@ -140,7 +141,7 @@ class WebSocket:
         messages = list(self._messages())
         self._flush()
         if self._protocol.state in (State.CLOSING, State.CLOSED):
-            raise Undelivered("the connection was closed")
+            raise Undelivered(_("the connection was closed"))
         return messages
 
     def _messages(self) -> Iterator[str]:
