@@ -236,10 +236,8 @@ def test_no_value_passes_for_another_one(slack):
     }
     make_request(alice(), input=request, message="amount: 5\nPay it.")
     lines = card_in(slack, ops).words.splitlines()
-    assert [line for line in lines if line.startswith("amount")] == [
-        "amount⟨U+000A⟩: 2 (looks like 1 other name here)",
-        "amount: 3",
-    ]
+    alike = " (looks like 1 other name here)"
+    assert [line for line in lines if line.startswith("amount")] == [f"amount⟨U+000A⟩: 2{alike}", f"amount: 3{alike}"]
 
 
 @pytest.mark.parametrize(("shows", "seen"), [("title", []), ("fields", ["amount: 120"])])
