@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +19,7 @@ from approvals.forms.fields import SECRET, FormControl, Offer, Widget
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Verdict
-from approvals.text.text import visible
+from approvals.text.text import in_one_line, visible
 
 REASON = "reason"
 #: Slack's limits: inputs of a dialog, radio buttons and check boxes, options of a menu, characters of a text.
@@ -28,94 +27,61 @@ MAX_FIELDS = 40
 MAX_BOXES = 10
 MAX_OPTIONS = 100
 MAX_TEXT = 3_000
+MAX_LABEL = 75
+#: Inputs for moments, by the type of the page's field.
+PICKERS = {"date": "datepicker", "datetime-local": "datetimepicker"}
 #: Widgets that one input can show.
 FLAT = frozenset(
     {Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.CHOICE, Widget.SEVERAL}
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModalField:
-    """One input of a dialog: the name of the page's form field that it stands for, and the key of its errors."""
-
-    name: str
-    key: str
-    label: str
-    hint: str = ""
-    kind: str = "line"
-    offers: Sequence[str] = ()
-    several: bool = False
-    required: bool = True
-
-
-def fields_of(request: ApprovalRequest) -> list[ModalField] | None:
-    """Return the inputs for an answer to a question or a form; None if a dialog cannot show it."""
-    if request.options:
-        return _question(request)
-    if wants_json(request):
-        return None
-    form = answer_form(request)
-    if form is None:
-        label = _("Your answer")
-        return [ModalField(name="text", key="answer", label=label, kind="lines")]
-    controls = form.children if form.widget == Widget.GROUP else (form,)
-    entered = [each for each in controls if each.widget != Widget.FIXED]
-    if not entered or len(entered) > MAX_FIELDS or not all(map(_is_flat, entered)):
-        return None
-    return [_field(each) for each in entered]
+def fields_of(request: ApprovalRequest) -> Sequence[FormControl] | None:
+    """Return the fields for an answer to a question or a form; None if a dialog cannot show them in full."""
+    form = None if request.options else answer_form(request)
+    if form is not None:
+        controls = form.children if form.widget == Widget.GROUP else (form,)
+        fields = [each for each in controls if each.widget != Widget.FIXED]
+    elif request.options:
+        fields = _question(request)
+    else:
+        fields = [] if wants_json(request) else [_lines("text", _("Your answer"))]
+    shown = 0 < len(fields) <= MAX_FIELDS and all(map(_is_flat, fields))
+    return fields if shown else None
 
 
-def _question(request: ApprovalRequest) -> list[ModalField] | None:
-    if len(request.options) > MAX_OPTIONS:
-        return None
-    choice = ModalField(
-        name="choice",
-        key="answer",
+def _question(request: ApprovalRequest) -> list[FormControl]:
+    choice = FormControl(
+        widget=Widget.SEVERAL if request.multiple else Widget.CHOICE,
         label=_("Your answer"),
-        kind="choice",
-        offers=[visible(str(option["label"])) for option in request.options],
-        several=request.multiple,
+        path=("choice",),
+        offers=tuple(Offer(str(each["label"]), each) for each in request.options),
         required=not request.allow_text,
     )
-    text = ModalField(
-        name="text",
-        key="answer",
-        label=_("Or write an answer"),
-        kind="lines",
-        required=False,
-    )
+    text = _lines("text", _("Or write an answer"), required=False)
     return [choice, text] if request.allow_text else [choice]
 
 
+def _lines(name: str, label: str, *, required: bool = True) -> FormControl:
+    return FormControl(
+        widget=Widget.LINES, label=label, path=(name,), required=required
+    )
+
+
 def _is_flat(control: FormControl) -> bool:
-    offers = len(control.offers)
+    labels = [_label(offer) for offer in control.offers]
     chooses = control.widget in {Widget.CHOICE, Widget.SEVERAL}
     return (
         control.widget in FLAT
         and not control.merged
         and control.input_type != SECRET
-        and (not chooses or 0 < offers <= MAX_OPTIONS)
-    )
-
-
-def _field(control: FormControl) -> ModalField:
-    chooses = control.widget in {Widget.CHOICE, Widget.SEVERAL}
-    kinds = {"date": "date", "datetime-local": "moment"}
-    kind = "lines" if control.widget == Widget.LINES else "line"
-    return ModalField(
-        name=control.name(ANSWER[0]),
-        key=".".join([ANSWER[1], *control.path]),
-        label=control.label,
-        hint=" ".join(filter(None, (control.help, control.limits))),
-        kind="choice" if chooses else kinds.get(control.input_type, kind),
-        offers=[_label(offer) for offer in control.offers],
-        several=control.widget == Widget.SEVERAL,
-        required=control.required,
+        and (not chooses or 0 < len(labels) <= MAX_OPTIONS)
+        and all(len(label) <= MAX_LABEL for label in labels)
     )
 
 
 def _label(offer: Offer) -> str:
-    return visible(str(offer.label)) or '""'
+    return in_one_line(visible(str(offer.label))) or '""'
 
 
 def message_modal(
@@ -124,20 +90,14 @@ def message_modal(
     """Return the dialog for the message to the agent with an approval or a rejection."""
     approves = verdict == Verdict.APPROVE
     rejects = request.kind == Kind.APPROVAL
-    field = ModalField(
-        name="comment",
-        key="comment",
-        label=_("Message to the agent"),
-        kind="lines",
-        required=required,
-    )
+    field = _lines("comment", _("Message to the agent"), required=required)
     names = (_("Reject"), "reject") if rejects else (_("Decline"), "reject")
     title, action = (_("Approve"), "approve") if approves else names
     return _modal(action, title, [_input(field, REASON)], about, request)
 
 
 def answer_modal(
-    request: ApprovalRequest, fields: Sequence[ModalField], *, about: JsonDict
+    request: ApprovalRequest, fields: Sequence[FormControl], *, about: JsonDict
 ) -> JsonDict:
     """Return the dialog for an answer."""
     inputs = [_input(field, block_of(number)) for number, field in enumerate(fields)]
@@ -167,8 +127,9 @@ def _modal(
     }
 
 
-def _input(field: ModalField, block: str) -> JsonDict:
-    hint = {"hint": _plain(visible(field.hint), 2_000)} if field.hint else {}
+def _input(field: FormControl, block: str) -> JsonDict:
+    about = " ".join(filter(None, (field.help, field.limits)))
+    hint = {"hint": _plain(visible(about), 2_000)} if about else {}
     return {
         "type": "input",
         "block_id": block,
@@ -179,21 +140,24 @@ def _input(field: ModalField, block: str) -> JsonDict:
     }
 
 
-def _element(field: ModalField) -> JsonDict:
-    if field.kind == "choice":
+def _element(field: FormControl) -> JsonDict:
+    if field.offers:
         options = [
-            {"text": _plain(offer, 75), "value": str(number)}
+            {"text": _plain(_label(offer), MAX_LABEL), "value": str(number)}
             for number, offer in enumerate(field.offers)
         ]
-        few = len(options) <= MAX_BOXES
-        boxes = "checkboxes" if field.several else "radio_buttons"
-        menu = "multi_static_select" if field.several else "static_select"
-        return {"type": boxes if few else menu, "options": options}
-    if field.kind in {"date", "moment"}:
-        return {"type": "datepicker" if field.kind == "date" else "datetimepicker"}
+        several = field.widget == Widget.SEVERAL
+        boxes = "checkboxes" if several else "radio_buttons"
+        menu = "multi_static_select" if several else "static_select"
+        return {
+            "type": boxes if len(options) <= MAX_BOXES else menu,
+            "options": options,
+        }
+    if field.input_type in PICKERS:
+        return {"type": PICKERS[field.input_type]}
     return {
         "type": "plain_text_input",
-        "multiline": field.kind == "lines",
+        "multiline": field.widget == Widget.LINES,
         "max_length": MAX_TEXT,
     }
 
@@ -211,31 +175,33 @@ def message_in(state: JsonMapping) -> str:
 
 
 def answer_in(
-    request: ApprovalRequest, fields: Sequence[ModalField], state: JsonMapping
+    request: ApprovalRequest, fields: Sequence[FormControl], state: JsonMapping
 ) -> Answer:
     """Return the answer of a submitted dialog. Raise Invalid, naming the fields."""
+    # The fields of a question are named as on its page, those of a schema by their path.
+    by_path = not request.options and answer_form(request) is not None
     data = QueryDict(mutable=True)
     data["verdict"] = Verdict.RESPOND
     for number, field in enumerate(fields):
-        texts = _texts(state.get(block_of(number)))
-        if texts:
-            data.setlist(field.name, texts)
+        name = field.name(ANSWER[0]) if by_path else field.path[-1]
+        if texts := _texts(state.get(block_of(number))):
+            data.setlist(name, texts)
     answer = sent_decision(request, data)
     return check(request, answer, Door.SLACK, NOTHING_KNOWN)
 
 
-def errors_by_block(fields: Sequence[ModalField], refusal: Invalid) -> dict[str, str]:
+def errors_by_block(fields: Sequence[FormControl], refusal: Invalid) -> dict[str, str]:
     """Return the errors of a refused answer by the blocks of its dialog; those of no field are at the first one."""
     blocks: dict[str, str] = {}
-    keys = [field.key for field in fields]
+    keys = [".".join([ANSWER[1], *field.path]) for field in fields]
     for key, error in refusal.errors.items():
-        matching = [
-            number
-            for number, known in enumerate(keys)
-            if key == known or key.startswith(f"{known}.")
-        ]
-        block = block_of(matching[0] if matching else 0)
-        blocks.setdefault(block, cut(f"{error[:1].upper()}{error[1:]}.", 200))
+        number = next(
+            (at for at, known in enumerate(keys) if f"{key}.".startswith(f"{known}.")),
+            0,
+        )
+        blocks.setdefault(
+            block_of(number), cut(f"{error[:1].upper()}{error[1:]}.", 200)
+        )
     return blocks or {block_of(0): cut(str(refusal), 200)}
 
 
