@@ -69,6 +69,12 @@ def parse_interaction(payload: object, connection: ChannelConnection) -> Interac
     return _submission(whole) if kind == SUBMISSION else Interaction()
 
 
+def is_own(body: JsonMapping, connection: ChannelConnection) -> bool:
+    """Return whether an event is about the connected app in its workspace."""
+    sent = (body.get("api_app_id"), body.get("team_id"))
+    return sent == (connection.app_id, connection.team_id)
+
+
 def _require_own(payload: JsonMapping, connection: ChannelConnection) -> None:
     team = payload.get("team")
     team_id = team.get("id") if isinstance(team, Mapping) else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from approvals.access import permissions
 from approvals.access.standing import standing_of
 from approvals.actions.channels.clicks import NewClick, store_click
-from approvals.actions.channels.connections import secrets_of
+from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.checking import AnswerFacts, needs_reason
 from approvals.asking.answers import Answer
 from approvals.channels.accounts import actor_behind
@@ -18,6 +19,7 @@ from approvals.channels.slack.payloads import (
     ForeignPayload,
     Interaction,
     MalformedPayload,
+    is_own,
     parse_interaction,
 )
 from approvals.exceptions import Invalid, NotFound
@@ -29,6 +31,8 @@ from approvals.queries.preferences import in_language_of, reason_rules
 from approvals.queries.requests import get_request_for
 from approvals.states import Verdict
 
+#: Events that end the connection, and the problem that each means.
+ENDS = {"app_uninstalled": "app_uninstalled", "tokens_revoked": "token_revoked"}
 #: The verdicts of messages to the agent.
 _VERDICTS = {"approve": Verdict.APPROVE, "reject": Verdict.REJECT}
 
@@ -166,3 +170,12 @@ def _submitted(
 
 def _errors(errors: dict[str, str]) -> ClickResponse:
     return ClickResponse(200, {"response_action": "errors", "errors": errors})
+
+
+def receive_event(connection: ChannelConnection, body: object) -> ClickResponse:
+    """Take a verified event. Of these, only the end of the app matters; a repeat changes nothing."""
+    event = body.get("event") if isinstance(body, Mapping) else None
+    kind = event.get("type") if isinstance(event, Mapping) else None
+    if isinstance(body, Mapping) and is_own(body, connection) and kind in ENDS:
+        note_problem(connection, ENDS[kind])
+    return ClickResponse()
