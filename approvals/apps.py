@@ -34,6 +34,7 @@ class ApprovalsConfig(AppConfig):
         )
         from approvals.background import sweep
         from approvals.background.duties import register_duties
+        from approvals.channels import duties as channels
         from approvals.checks import (
             check_event_handlers,
             check_first_version,
@@ -45,6 +46,7 @@ class ApprovalsConfig(AppConfig):
         User._meta.get_field("username").validators.append(validate_new_username)
         protect_records()
         register_duties()
+        channels.register_duties()
         sweep.register(warn_of_expiring_keys, lambda now: [keys_to_warn_of(now)])
         checks.register(check_event_handlers)
         checks.register(check_first_version, checks.Tags.database)

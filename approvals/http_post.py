@@ -46,7 +46,7 @@ def post(
     Raise Undelivered if there is no allowed address, no connection, or no HTTP response in time.
     """
     deadline = time.monotonic() + seconds
-    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
+    with opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
         to,
         connection,
     ):
@@ -77,6 +77,7 @@ class FullResponse:
     status: int
     content_type: str
     body: bytes
+    retry_after: str = ""
 
 
 def exchange(
@@ -94,7 +95,7 @@ def exchange(
     headers = {"Accept-Encoding": "identity", **headers}
     if body:
         headers["Content-Length"] = str(len(body))
-    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
+    with opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
         to,
         connection,
     ):
@@ -115,7 +116,10 @@ def exchange(
             % {"limit": grouped(max_bytes)}
         )
     return FullResponse(
-        response.status, response.headers.get("Content-Type", ""), content
+        response.status,
+        response.headers.get("Content-Type", ""),
+        content,
+        response.headers.get("Retry-After", ""),
     )
 
 
@@ -130,7 +134,7 @@ class _Received:
 
 
 @contextmanager
-def _opened(
+def opened(
     url: str, deadline: float, *, allow_private: bool, seconds: float
 ) -> Iterator[tuple[Destination, socket.socket]]:
     """Connect to a checked address, and convert errors to Undelivered."""

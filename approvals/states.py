@@ -205,6 +205,7 @@ class Door(TextChoices):
     CEDAR = "cedar", _("Cedar-OS")
     MCP = "mcp", _("MCP")
     SCIM = "scim", _("SCIM")
+    SLACK = "slack", "Slack"
     ADMIN = "admin", _("admin")
     GRANT = "grant", _("grant")
     RULE = "rule", _("rule")
@@ -255,6 +256,8 @@ class Channel(TextChoices):
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
     PUSH = "push", _("Push")
+    #: A card with buttons in a channel in which people answer.
+    CARD = "card", _("Slack with buttons")
 
 
 class Route(TextChoices):
@@ -262,6 +265,7 @@ class Route(TextChoices):
 
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
+    BUTTONS = "buttons", _("Slack with buttons")
 
 
 def verdict_from(word: str) -> Verdict | None:

@@ -37,6 +37,7 @@ LATE = (
     "scim2_models",
     "scim2_server",
     "segno",
+    "websockets",
 )
 LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 

@@ -285,6 +285,8 @@ HITL_SECRET_FIELDS = env.comma_separated(
 )  # in addition to `approvals.text.secrets.NAMES`
 #: Allow webhooks to this machine, to private networks and over plain HTTP.
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
+#: Where the Web API of Slack is: elsewhere only for tests and proxies.
+SLACK_API_URL = env.text("SLACK_API_URL", "https://slack.com/api/")
 HITL_NOTIFY_INTERVAL = env.whole_number(
     "HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400
 )  # seconds

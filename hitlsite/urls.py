@@ -31,6 +31,7 @@ urlpatterns += [
     path("admin/", admin.site.urls),
     path("settings/system/", system, name="system"),
     path("", include("approvals.urls")),
+    path("", include("approvals.channels.urls")),
     path("api/v1/", include("approvals.api.urls")),
     path("api/v1/leaked-keys", leaked_keys, name="leaked-keys"),
     path("mcp", include("approvals.api.mcp.urls")),

@@ -40,8 +40,8 @@ from approvals.access.scopes import NOWHERE, Reach, reaches_of
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared, Values
 from approvals.exceptions import NotAuthenticated, ScopeMissing
-from approvals.models import ApproverScope
-from approvals.models.actors import Actor, KeyActor, SessionActor
+from approvals.models import ApproverScope, ChannelAccount
+from approvals.models.actors import Actor, ChannelActor, KeyActor, SessionActor
 from approvals.models.keys import ApiKey, live
 
 Row = TypeVar("Row", bound=Model)
@@ -52,6 +52,7 @@ ACTING = Parameter("person", BigAutoField())
 _PASSWORD = Parameter("password", CharField())
 _KEY = Parameter("key", BigAutoField())
 _SESSION = Parameter("session", CharField())
+_ACCOUNT = Parameter("account", BigAutoField())
 #: Prefix of the columns that `with_standing` adds, to avoid collisions with columns of the row.
 _COLUMN = "acting_"
 
@@ -95,6 +96,7 @@ class Basis(StrEnum):
 
     KEY = "key"
     SESSION = "session"
+    ACCOUNT = "account"
     NOTHING = "nothing"
 
 
@@ -147,6 +149,10 @@ def with_standing(
         columns["key_scopes"] = Subquery(
             ApiKey.objects.filter(live(), pk=_KEY).values("scopes")
         )
+    elif basis == Basis.ACCOUNT:
+        columns["lives"] = Exists(
+            ChannelAccount.objects.filter(pk=_ACCOUNT, user=person)
+        )
     columns["superuser"] = Subquery(account.values("is_superuser"))
     annotated: QuerySet[Row, Row] = rows.annotate(
         **{f"{_COLUMN}{name}": column for name, column in columns.items()}
@@ -184,6 +190,8 @@ def basis_of(actor: Actor) -> tuple[Basis, dict[str, Any]]:
     if isinstance(actor, SessionActor):
         parameters |= {"session": actor.session_key, "password": actor.user.password}
         return Basis.SESSION, parameters
+    if isinstance(actor, ChannelActor):
+        return Basis.ACCOUNT, parameters | {"account": actor.account_id}
     return Basis.NOTHING, parameters
 
 
@@ -280,9 +288,11 @@ def _held(read: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _require_alive(
-    read: Mapping[str, Any], actor: KeyActor | SessionActor, now: datetime
+    read: Mapping[str, Any],
+    actor: KeyActor | SessionActor | ChannelActor,
+    now: datetime,
 ) -> None:
-    """Raise NotAuthenticated if the account, key, session or client token has ended; ScopeMissing if the key lost the scope."""
+    """Raise NotAuthenticated if the account or its credentials have ended; ScopeMissing if the key lost the scope."""
     alive = (
         read["key_scopes"] is not None if isinstance(actor, KeyActor) else read["lives"]
     )

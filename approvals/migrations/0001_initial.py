@@ -2,6 +2,7 @@
 
 import uuid
 
+import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
@@ -277,6 +278,7 @@ class Migration(migrations.Migration):
                             ("mail", "Email"),
                             ("slack", "Slack"),
                             ("push", "Push"),
+                            ("card", "Slack with buttons"),
                         ],
                         default="handler",
                         max_length=8,
@@ -327,7 +329,11 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
                     "route",
-                    models.CharField(choices=[("mail", "Email"), ("slack", "Slack")], default="mail", max_length=5),
+                    models.CharField(
+                        choices=[("mail", "Email"), ("slack", "Slack"), ("buttons", "Slack with buttons")],
+                        default="mail",
+                        max_length=7,
+                    ),
                 ),
                 (
                     "slack_url",
@@ -337,6 +343,35 @@ class Migration(migrations.Migration):
                         max_length=500,
                         validators=[check_address],
                         verbose_name="Slack address",
+                    ),
+                ),
+                (
+                    "channel_id",
+                    models.CharField(
+                        blank=True,
+                        help_text="For Slack with buttons: the channel's ID, such as C012AB3CD. Leave it empty for direct messages.",
+                        max_length=40,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "[CGD][A-Z0-9]{5,39}\\Z",
+                                "This is not the ID of a Slack channel. It begins with C and is at the end of the channel's details.",
+                            )
+                        ],
+                        verbose_name="Slack channel",
+                    ),
+                ),
+                (
+                    "shows",
+                    models.CharField(
+                        choices=[
+                            ("title", "Title only"),
+                            ("fields", "Title and key fields"),
+                            ("input", "The whole request"),
+                        ],
+                        default="input",
+                        help_text="Everyone in the channel can read the card. It has buttons to decide only if it shows everything that is approved.",
+                        max_length=6,
+                        verbose_name="What a card shows",
                     ),
                 ),
                 (
@@ -674,9 +709,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "group",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="auth.group"
-                    ),
+                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="+", to="auth.group"),
                 ),
                 (
                     "requested_by",
@@ -690,9 +723,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("issuer", "value", "group"), name="one_mapping_of_value_and_group"
-                    )
+                    models.UniqueConstraint(fields=("issuer", "value", "group"), name="one_mapping_of_value_and_group")
                 ],
             },
         ),
@@ -803,6 +834,7 @@ class Migration(migrations.Migration):
                             ("provider", "Sign-in provider"),
                             ("token_issuer", "Token issuer"),
                             ("token_mapping", "Mapping of tokens"),
+                            ("channel", "Channel for answers"),
                         ],
                         max_length=16,
                     ),
@@ -1888,6 +1920,181 @@ class Migration(migrations.Migration):
                 ("status", models.PositiveSmallIntegerField()),
                 ("detail", models.TextField()),
             ],
+        ),
+        migrations.CreateModel(
+            name="ChannelConnection",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("kind", models.CharField(choices=[("slack", "Slack")], max_length=8, unique=True)),
+                ("app_id", models.CharField(max_length=40)),
+                ("team_id", models.CharField(max_length=40)),
+                ("team_name", models.CharField(max_length=200)),
+                ("bot_id", models.CharField(max_length=40)),
+                ("secret", models.TextField()),
+                ("problem", models.CharField(blank=True, max_length=80)),
+                ("problem_in", models.CharField(blank=True, max_length=40)),
+                ("problem_at", models.DateTimeField(null=True)),
+                ("connected_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("socket_holder", models.CharField(blank=True, max_length=64)),
+                ("socket_until", models.DateTimeField(null=True)),
+                ("socket_state", models.CharField(blank=True, max_length=20)),
+                ("socket_problem", models.CharField(blank=True, max_length=80)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ChannelLinkOffer",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("team_id", models.CharField(max_length=40)),
+                ("external_id", models.CharField(max_length=40)),
+                ("name", models.CharField(blank=True, max_length=200)),
+                ("token_digest", models.CharField(max_length=64, unique=True)),
+                ("expires_at", models.DateTimeField(db_index=True)),
+                (
+                    "connection",
+                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="approvals.channelconnection"),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ChannelClick",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("key", models.CharField(max_length=64, unique=True)),
+                ("team_id", models.CharField(max_length=40)),
+                ("external_id", models.CharField(max_length=40)),
+                ("channel_id", models.CharField(max_length=40)),
+                ("message_ts", models.CharField(blank=True, max_length=40)),
+                ("data", ExactJSONField()),
+                ("received_at", models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("next_attempt_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("done_at", models.DateTimeField(null=True)),
+                ("outcome", models.CharField(blank=True, max_length=40)),
+                ("reply", models.TextField(blank=True)),
+                ("offers", models.BooleanField(default=False)),
+                (
+                    "connection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="clicks",
+                        to="approvals.channelconnection",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("done_at__isnull", True)),
+                        fields=["next_attempt_at"],
+                        name="channel_click_waiting",
+                    ),
+                    models.Index(
+                        condition=models.Q(("reply", ""), _negated=True),
+                        fields=["next_attempt_at"],
+                        name="channel_click_unanswered",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ChannelCard",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("channel_id", models.CharField(max_length=40)),
+                ("message_ts", models.CharField(max_length=40)),
+                (
+                    "shows",
+                    models.CharField(
+                        choices=[
+                            ("title", "Title only"),
+                            ("fields", "Title and key fields"),
+                            ("input", "The whole request"),
+                        ],
+                        default="title",
+                        max_length=6,
+                    ),
+                ),
+                ("look", models.CharField(blank=True, max_length=64)),
+                ("synced_at", models.DateTimeField()),
+                ("ended", models.BooleanField(default=False)),
+                ("reported", models.BooleanField(default=False)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("next_attempt_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("posted_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "person",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "request",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="cards",
+                        to="approvals.approvalrequest",
+                    ),
+                ),
+                (
+                    "connection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="cards",
+                        to="approvals.channelconnection",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("reported", False)), fields=["next_attempt_at"], name="channel_card_open"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("connection", "channel_id", "message_ts"), name="channel_card_message"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ChannelAccount",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("team_id", models.CharField(max_length=40)),
+                ("external_id", models.CharField(max_length=40)),
+                ("name", models.CharField(blank=True, max_length=200)),
+                ("linked_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="channel_accounts",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "connection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="accounts",
+                        to="approvals.channelconnection",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("connection", "team_id", "external_id"), name="channel_account_once"
+                    ),
+                    models.UniqueConstraint(fields=("connection", "user"), name="channel_account_of_person"),
+                ],
+            },
         ),
         migrations.RunPython(create_search_index, drop_search_index),
     ]

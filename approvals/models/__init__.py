@@ -5,6 +5,13 @@ from __future__ import annotations
 from approvals.models.attachments import RequestAttachment
 from approvals.models.attention import Advice, Flood
 from approvals.models.audit import AuditEntry
+from approvals.models.channels import (
+    ChannelAccount,
+    ChannelCard,
+    ChannelClick,
+    ChannelConnection,
+    ChannelLinkOffer,
+)
 from approvals.models.comments import RequestComment
 from approvals.models.decisions import Decision
 from approvals.models.keys import ApiKey, TokenIssuer
@@ -53,6 +60,11 @@ __all__ = [
     "AskAlways",
     "AuditEntry",
     "BreakGlassAccount",
+    "ChannelAccount",
+    "ChannelCard",
+    "ChannelClick",
+    "ChannelConnection",
+    "ChannelLinkOffer",
     "Decision",
     "EventStream",
     "Flood",

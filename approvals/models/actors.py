@@ -74,6 +74,20 @@ class SessionActor(_ActorOfUser):
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelActor(_ActorOfUser):
+    """A user acting through their linked account in a channel such as Slack: their actions end with the link."""
+
+    account_id: int
+    #: The account as the audit log names it.
+    account: str
+    #: Links do not expire.
+    until: datetime | None = None
+
+    def get_username(self) -> str:
+        return self.user.get_username()
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedActor:
     """The recorded author of a past action."""
 
@@ -84,7 +98,7 @@ class RecordedActor:
         return self.name
 
 
-Actor = User | KeyActor | SessionActor
+Actor = User | KeyActor | SessionActor | ChannelActor
 #: The name recorded for a `KeyActor`.
 _KEY_OF = re.compile(rf"(?:{OF_KEYS}|{OF_TOKENS})(?P<key>.*) of (?P<username>\S+)")
 
@@ -97,4 +111,9 @@ def key_and_username(recorded: str) -> tuple[str, str]:
 
 def person_behind(actor: Actor) -> User:
     """Return the user whose rights apply."""
-    return actor.user if isinstance(actor, KeyActor | SessionActor) else actor
+    return actor if isinstance(actor, User) else actor.user
+
+
+def account_behind(actor: Signatory | None) -> dict[str, str]:
+    """Return the record's member with the account in a channel through which an actor acted; empty for others."""
+    return {"account": actor.account} if isinstance(actor, ChannelActor) else {}

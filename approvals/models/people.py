@@ -121,6 +121,7 @@ class PendingChange(models.Model):
         PROVIDER = "provider", _("Sign-in provider")
         TOKEN_ISSUER = "token_issuer", _("Token issuer")
         TOKEN_MAPPING = "token_mapping", _("Mapping of tokens")
+        CHANNEL = "channel", _("Channel for answers")
 
     #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)

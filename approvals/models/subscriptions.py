@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q, Value
 from django.utils import timezone
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.addresses import RefusedAddress, parse_destination
 from approvals.db.fields import ExactJSONField
+from approvals.models.channels import ChannelConnection, Shows
 from approvals.models.push import PushSubscription
 from approvals.states import Priority, Route
 
@@ -28,6 +30,14 @@ def check_address(url: str) -> None:
         raise ValidationError(
             _("The address %(problem)s."), params={"problem": error}
         ) from error
+
+
+check_channel_id = RegexValidator(
+    r"[CGD][A-Z0-9]{5,39}\Z",
+    _(
+        "This is not the ID of a Slack channel. It begins with C and is at the end of the channel's details."
+    ),
+)
 
 
 class WebhookEndpoint(models.Model):
@@ -95,7 +105,7 @@ class NotificationRule(models.Model):
     group = models.ForeignKey(
         "auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="+"
     )
-    route = models.CharField(max_length=5, choices=Route, default=Route.MAIL)
+    route = models.CharField(max_length=7, choices=Route, default=Route.MAIL)
     slack_url = models.CharField(
         _("Slack address"),
         max_length=500,
@@ -103,6 +113,24 @@ class NotificationRule(models.Model):
         validators=[check_address],
         help_text=_(
             "An incoming webhook of Slack or a compatible service. Anyone who knows the URL can post there."
+        ),
+    )
+    channel_id = models.CharField(
+        _("Slack channel"),
+        max_length=40,
+        blank=True,
+        validators=[check_channel_id],
+        help_text=_(
+            "For Slack with buttons: the channel's ID, such as C012AB3CD. Leave it empty for direct messages."
+        ),
+    )
+    shows = models.CharField(
+        _("What a card shows"),
+        max_length=6,
+        choices=Shows,
+        default=Shows.INPUT,
+        help_text=_(
+            "Everyone in the channel can read the card. It has buttons to decide only if it shows everything that is approved."
         ),
     )
     min_priority = models.CharField(
@@ -137,6 +165,13 @@ class NotificationRule(models.Model):
             unused = _("Remove the Slack address, or choose Slack as the route.")
             raise ValidationError(
                 {"slack_url": needed if self.route == Route.SLACK else unused}
+            )
+        if self.channel_id and self.route != Route.BUTTONS:
+            unused = _("Remove the channel, or choose Slack with buttons as the route.")
+            raise ValidationError({"channel_id": unused})
+        if self.route == Route.BUTTONS and not ChannelConnection.objects.exists():
+            raise ValidationError(
+                {"route": _("Connect Slack first, under Administration > Slack.")}
             )
         if self.route == Route.MAIL and not settings.HITL_MAIL:
             raise ValidationError(

@@ -104,7 +104,7 @@ def mail(
             _mail_row(request, to, standing, ballots.get(request.pk))
             for request in requests[:NAMED]
         ],
-        count=_count(requests),
+        count=count_words(requests),
         more=_more(requests),
     )
 
@@ -154,7 +154,7 @@ def counts(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> 
     )
     of_each = ((notes, noted), (decided, alone), (left, stuck))
     counted = [message % {"count": count} for message, count in of_each if count]
-    return " · ".join([*counted, *([_count(requests)] if requests else [])])
+    return " · ".join([*counted, *([count_words(requests)] if requests else [])])
 
 
 def _offers(
@@ -179,7 +179,7 @@ def slack(requests: Sequence[ApprovalRequest]) -> bytes:
     ]
     more = _more(requests)
     text = "\n".join(
-        [f"{_count(requests)}:", *lines, *([_escaped(more)] if more else [])]
+        [f"{count_words(requests)}:", *lines, *([_escaped(more)] if more else [])]
     )
     return json.dumps({"text": text}, ensure_ascii=False).encode()
 
@@ -188,7 +188,8 @@ def link(request: ApprovalRequest) -> str:
     return settings.PUBLIC_URL + request.get_absolute_url()
 
 
-def _count(requests: Sequence[ApprovalRequest]) -> str:
+def count_words(requests: Sequence[ApprovalRequest]) -> str:
+    """Return “3 requests are waiting”."""
     message = ngettext(
         "%(count)d request is waiting", "%(count)d requests are waiting", len(requests)
     )

@@ -342,9 +342,13 @@ def mark_delivered(*rows: OutboxEvent, note: str = "") -> None:
             _make_later_due(row)
 
 
-def record_failure(row: OutboxEvent, error: str) -> None:
-    """Schedule the next attempt with a delay that doubles each time, or give the event up after GIVE_UP_AFTER."""
+def record_failure(row: OutboxEvent, error: str, *, least: int = 0) -> None:
+    """Schedule the next attempt with a delay that doubles each time, or give the event up after GIVE_UP_AFTER.
+
+    `least` is the number of seconds that the receiver has asked for.
+    """
     wait = min(FIRST_WAIT * 2 ** min(row.attempts - 1, 20), LONGEST_WAIT)
+    wait = min(max(wait, timedelta(seconds=least)), LONGEST_WAIT)
     begun_before = Now() - GIVE_UP_AFTER
     too_old = Q(sent_again_at=None, created_at__lt=begun_before) | Q(
         sent_again_at__lt=begun_before

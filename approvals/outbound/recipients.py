@@ -27,6 +27,8 @@ from approvals.text.names import fold
 
 #: The outbox target of a message, its channel, its lane, and the earliest time to send it.
 Recipient = tuple[str, Channel, str, datetime]
+#: The lane of cards with buttons.
+CARDS = "slack"
 
 
 def recipients_of(
@@ -51,13 +53,18 @@ def recipients_of(
     sent = [
         recipient
         for recipient in reached
-        if not terms.channels or recipient[1] in terms.channels
+        if not terms.channels or _named(recipient[1]) in terms.channels
     ]
     return list(
         {
             target: (target, channel, lane, at) for target, channel, lane, at in sent
         }.values()
     )
+
+
+def _named(channel: Channel) -> Channel:
+    """Return the name that terms have for a channel: Slack is one, with and without buttons."""
+    return Channel.SLACK if channel == Channel.CARD else channel
 
 
 def audience_of(rule: NotificationRule) -> list[User]:
@@ -197,15 +204,41 @@ def _channels(
     rules: Iterable[NotificationRule], request: ApprovalRequest
 ) -> Iterator[Recipient]:
     for rule in rules:
-        audience = audience_of(rule) if rule.route == Route.SLACK else []
+        audience = audience_of(rule) if rule.route != Route.MAIL else []
+        seeing = _seeing(audience, request)
+        if rule.route == Route.BUTTONS and not rule.channel_id:
+            yield from _direct_cards(rule, seeing, request)
         # Everyone in a channel can read it, so all of them must be allowed to see the request.
-        if audience and len(_seeing(audience, request)) == len(audience):
+        elif not audience or len(seeing) < len(audience):
+            continue
+        elif rule.route == Route.BUTTONS:
+            yield f"card:{rule.pk}", Channel.CARD, CARDS, timezone.now()
+        else:
             yield (
                 f"slack:{rule.pk}",
                 Channel.SLACK,
                 outbox.lane_of(rule.slack_url),
                 timezone.now(),
             )
+
+
+def _direct_cards(
+    rule: NotificationRule, people: list[User], request: ApprovalRequest
+) -> Iterator[Recipient]:
+    """Yield the direct messages to those of these people who are present and want them."""
+    present = _seeing(in_place_of_absent(_on_call(rule, people)), request)
+    chosen = preferences_of_people({person.pk for person in present})
+    for person in present:
+        preferences = chosen.get(person.pk)
+        if not _muted(preferences, Channel.CARD, request):
+            at = _leaves_at(preferences, request)
+            yield f"card:{rule.pk}:{person.pk}", Channel.CARD, CARDS, at
+
+
+def _on_call(rule: NotificationRule, people: list[User]) -> list[User]:
+    """Return those of these members of a rule's team who are on call; all of them if no one is known to be."""
+    team = rule.group_id
+    return members_on_duty(people, on_duty_in({team}).get(team)) if team else people
 
 
 def _present(people: Sequence[User], only: Set[int] | None) -> Sequence[User]:

@@ -55,6 +55,7 @@ EVENTS = (
     "admin.changed",
     "webhook.changed",
     "rule.changed",
+    *("channel.changed", "account.linked", "account.unlinked"),
     *("scope.created", "scope.changed", "scope.deleted"),
     "tool.changed",
     "priority.changed",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from palette import smaller
 from playwright.sync_api import Browser, Page, sync_playwright
+from slack_cards import connect, take_cards, workspace
 from story import tell
 
 HERE = Path(__file__).resolve().parent
@@ -110,11 +111,13 @@ def take(browser: Browser, base: str, name: str, who: str, path: str) -> None:
 
 
 def main(*names: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, workspace() as (slack, channel):
         environment = {
             **os.environ,
             "DEBUG": "1",
             "DATABASE_URL": f"sqlite:///{folder}/pictures.sqlite3",
+            "SLACK_API_URL": slack.api,
+            "HITL_WEBHOOK_ALLOW_PRIVATE": "1",
         }
         manage(environment, "migrate", "--verbosity", "0")
         manage(environment, "seed_demo", "--with-history")
@@ -138,6 +141,19 @@ def main(*names: str) -> None:
                 for name, who, path in PAGES:
                     if not names or name in names:
                         take(browser, base, name, who, path or places[name])
+                if not names or "slack" in names:
+                    connect(
+                        slack,
+                        channel,
+                        lambda script: manage(environment, "shell", "-c", script),
+                    )
+                    decoder = browser.new_page()
+
+                    def store(name: str, page: Page) -> None:
+                        picture = smaller(decoder, page.screenshot())
+                        (HERE / f"{name}.png").write_bytes(picture)
+
+                    take_cards(browser, slack, channel, base, store)
                 if not names or "story" in names:
                     (HERE / "story.png").write_bytes(tell(browser, base))
                 browser.close()

@@ -14,6 +14,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection
 from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 from prometheus_client import (
     CollectorRegistry,
@@ -28,8 +29,16 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from approvals.access.providers import ENVIRONMENT, known_providers
 from approvals.administration.scim.queries import counts, scim_keys
 from approvals.asking.asks import URGENCY
+from approvals.channels.slack.posting import due_cards
 from approvals.db import append_only
-from approvals.models import ApprovalRequest, AuditEntry, TokenIssuer, processes
+from approvals.models import (
+    ApprovalRequest,
+    AuditEntry,
+    ChannelClick,
+    ChannelConnection,
+    TokenIssuer,
+    processes,
+)
 from approvals.outbound import outbox
 from approvals.states import FINAL, Channel, Status
 from approvals.text.names import fold
@@ -119,6 +128,7 @@ class Metrics:
         yield _oldest_requests()
         yield _outbox()
         yield _token_issuers()
+        yield from _channels()
         yield from _processes()
         yield from _scim()
         if apps.is_installed("chats"):
@@ -266,6 +276,26 @@ def _token_issuers() -> Metric:
     metric.add_metric(["readable"], readable)
     metric.add_metric(["unreadable"], enabled.count() - readable)
     return metric
+
+
+def _channels() -> Iterator[Metric]:
+    connected = GaugeMetricFamily(
+        "pausepoint_channel_connected",
+        "Whether the last call of a channel in which people answer succeeded.",
+        labels=["channel"],
+    )
+    for row in ChannelConnection.objects.all():
+        connected.add_metric([row.kind], not row.problem)
+    yield connected
+    waiting = GaugeMetricFamily(
+        "pausepoint_channel_waiting",
+        "Clicks to carry out, and cards to rewrite.",
+        labels=["kind"],
+    )
+    clicks = ChannelClick.objects.filter(done_at=None)
+    waiting.add_metric(["click"], clicks.order_by()[:CAP].count())
+    waiting.add_metric(["card"], due_cards(Now()).order_by()[:CAP].count())
+    yield waiting
 
 
 def _processes() -> Iterator[Metric]:

@@ -33,6 +33,7 @@ from approvals.outbound import outbox, push
 from approvals.states import Channel
 from hitlsite import __version__
 from hitlsite.health import readiness
+from hitlsite.health.channels import channels
 from hitlsite.health.parts import BAD, OK, WARN, SystemPart
 from hitlsite.health.sign_in import (
     former_keys,
@@ -206,7 +207,13 @@ def _sweep() -> Iterator[SystemPart]:
 
 
 def _deliveries() -> Iterator[SystemPart]:
-    channels = (Channel.WEBHOOK, Channel.MAIL, Channel.SLACK, Channel.HANDLER)
+    channels = (
+        Channel.WEBHOOK,
+        Channel.MAIL,
+        Channel.SLACK,
+        Channel.CARD,
+        Channel.HANDLER,
+    )
     waiting = outbox.undelivered_events(*channels).order_by()[:CAP].count()
     failing = (
         outbox.undelivered_events(*channels)
@@ -348,6 +355,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     _disk,
     _files,
     _mail,
+    channels,
     single_sign_on,
     scim,
     second_factors,

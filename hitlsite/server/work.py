@@ -9,6 +9,7 @@ from typing import Any
 from django.apps import apps
 
 from approvals.background import heartbeat, sweep
+from approvals.channels.slack import socket_mode
 from approvals.live import doorbell, liveness
 from approvals.models.processes import WorkerKind
 from approvals.outbound import delivery_lanes
@@ -68,8 +69,9 @@ class BackgroundWork:
         """Take no more work, give running turns time to reach a checkpoint, and hand them over."""
         for task in self._tasks:
             task.cancel()
-        delivering = asyncio.create_task(
-            asyncio.to_thread(delivery_lanes.stop_all, DELIVERY_TIMEOUT)
+        delivering = asyncio.gather(
+            asyncio.to_thread(delivery_lanes.stop_all, DELIVERY_TIMEOUT),
+            asyncio.to_thread(socket_mode.stop_all, DELIVERY_TIMEOUT),
         )
         if self._jobs is not None:
             await self._jobs.drain()

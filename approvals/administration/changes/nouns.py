@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from approvals.administration.changes import issuers, keys, people, sign_in, terms
+from approvals.administration.changes import (
+    channels,
+    issuers,
+    keys,
+    people,
+    sign_in,
+    terms,
+)
 from approvals.administration.changes.noun import Noun
 from approvals.models import PendingChange
 
@@ -28,4 +35,5 @@ NOUNS: Mapping[str, Noun] = {
     Kind.PROVIDER: sign_in.Providers(),
     Kind.TOKEN_ISSUER: issuers.TokenIssuers(),
     Kind.TOKEN_MAPPING: issuers.TokenMappings(),
+    Kind.CHANNEL: channels.Connection(),
 }

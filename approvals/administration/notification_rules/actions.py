@@ -20,6 +20,8 @@ FIELDS = (
     "group",
     "route",
     "slack_url",
+    "channel_id",
+    "shows",
     "min_priority",
     "tool_name",
     "active",
@@ -67,7 +69,14 @@ def _record(rule: NotificationRule, change: str, by: User, via: Door) -> None:
         "team": rule.group.name if rule.group else None,
         **{
             name: getattr(rule, name)
-            for name in ("route", "min_priority", "tool_name", "active")
+            for name in (
+                "route",
+                "channel_id",
+                "shows",
+                "min_priority",
+                "tool_name",
+                "active",
+            )
         },
     }
     audit.record("rule.changed", SUBJECT, data=data, actor=by, via=via)

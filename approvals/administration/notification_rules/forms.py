@@ -46,6 +46,8 @@ class NotificationRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generi
             "group",
             "route",
             "slack_url",
+            "channel_id",
+            "shows",
             "min_priority",
             "tool_name",
             "active",

@@ -24,6 +24,7 @@ from approvals.administration.preferences.own_address import (
 )
 from approvals.exceptions import NotAllowed
 from approvals.http import SignedIn, refusals_as_pages, require_safe_or_POST
+from approvals.models import ChannelAccount
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 
 #: Attempts at the current password, each of which may send two mails.
@@ -95,6 +96,7 @@ def _page(request: SignedIn, *, status: int = 200, **forms: Any) -> HttpResponse
     context = {
         "roles": roles,
         "teams": list(names),
+        "channel_accounts": ChannelAccount.objects.filter(user=person),
         "mail": settings.HITL_MAIL,
         "here": "profile",
         "name_form": DisplayNameForm(initial={"display_name": person.first_name}),

@@ -55,13 +55,15 @@ WAYS = {
     Channel.MAIL: gettext_lazy("Email"),
     "browser": gettext_lazy("Open page"),
     Channel.PUSH: gettext_lazy("Device"),
+    Channel.CARD: gettext_lazy("Slack message"),
 }
-#: Pages and devices announce every new request, whoever its assignee, and open pages show notes anyway.
+#: Pages and devices announce every new request, whoever its assignee; open pages show notes anyway; cards are of requests.
 NEVER = {
     "browser:assigned",
     f"{Channel.PUSH}:assigned",
     "browser:mentioned",
     "browser:undecidable",
+    *(f"{Channel.CARD}:{kind}" for kind in ("assigned", "mentioned", "undecidable")),
 }
 TESTS_A_MINUTE = 3
 _tests = Limit()

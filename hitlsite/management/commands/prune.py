@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from approvals import actions as desk
+from approvals.actions.channels.clicks import old_channel_rows, prune_channels
 from approvals.management.refusing import RefusingCommand
 from approvals.text.numbers import grouped
 
@@ -58,7 +59,7 @@ def _in_batches(prune: Callable[[], int]) -> int:
 class Command(RefusingCommand):
     help = gettext_noop(
         "List old data, and with --yes remove it: the contents of chats that no one has used for this long, delivered "
-        "events, stored states of runs, files of requests, past absences, and ended sessions. "
+        "events, stored states of runs, files of requests, past absences, cards and clicks of channels, and ended sessions. "
         "Requests, decisions and the audit log are kept. You can "
         "interrupt this command and run it again, also beside running servers."
     )
@@ -115,6 +116,9 @@ class Command(RefusingCommand):
             ),
             files,
         )
+        self._prune_rest(before)
+
+    def _prune_rest(self, before: datetime) -> None:
         absences = _in_batches(lambda: desk.prune_absences(before))
         self._write(
             ngettext(
@@ -123,6 +127,15 @@ class Command(RefusingCommand):
                 absences,
             ),
             absences,
+        )
+        channels = _in_batches(lambda: prune_channels(before))
+        self._write(
+            ngettext(
+                "Removed %(count)s card or click of a channel.",
+                "Removed %(count)s cards and clicks of channels.",
+                channels,
+            ),
+            channels,
         )
         sessions = _in_batches(desk.prune_sessions)
         self._write(
@@ -156,6 +169,8 @@ class Command(RefusingCommand):
         self._print_count(desk.old_states(before).count(), _("stored states of runs"))
         self._print_count(desk.old_attachments(before).count(), _("files of requests"))
         self._print_count(desk.old_absences(before).count(), _("past absences"))
+        channels = sum(rows.count() for rows in old_channel_rows(before))
+        self._print_count(channels, _("cards and clicks of channels"))
         self._print_count(desk.old_sessions().count(), _("ended sessions of any age"))
         self.stdout.write(
             _(

@@ -188,7 +188,14 @@ def test_readers_cannot_send_events_again():
 
 def test_notification_rule_is_created_and_validated(root, settings):
     bob = people.bob()
-    form = {"person": bob.pk, "route": "mail", "min_priority": "high", "tool_name": "", "active": "on"}
+    form = {
+        "person": bob.pk,
+        "route": "mail",
+        "shows": "input",
+        "min_priority": "high",
+        "tool_name": "",
+        "active": "on",
+    }
     assert root.post(f"{RULES}add/", form).status_code == 302
     assert NotificationRule.objects.values_list("person", "route", "min_priority").get() == (bob.pk, "mail", "high")
     refusals = {
@@ -221,7 +228,14 @@ def test_webhooks_and_rules_are_changed_on_record_as_on_their_pages(root):
     for action in ("new_webhook_secret", "end_old_webhook_secrets"):
         root.post(ENDPOINTS, {"action": action, "_selected_action": [pk]})
     root.post(f"{ENDPOINTS}{pk}/delete/", {"post": "yes"})
-    rule = {"person": people.bob().pk, "route": "mail", "min_priority": "high", "tool_name": "", "active": "on"}
+    rule = {
+        "person": people.bob().pk,
+        "route": "mail",
+        "shows": "input",
+        "min_priority": "high",
+        "tool_name": "",
+        "active": "on",
+    }
     root.post(f"{RULES}add/", rule)
     pk = NotificationRule.objects.get().pk
     root.post(f"{RULES}{pk}/change/", rule | {"min_priority": "low"})

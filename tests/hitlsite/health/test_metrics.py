@@ -9,7 +9,7 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from approvals import actions
-from approvals.models import ApprovalRequest, Decision, OutboxEvent
+from approvals.models import ApprovalRequest, ChannelClick, ChannelConnection, Decision, OutboxEvent
 from approvals.models.processes import WorkerKind
 from approvals.states import Kind, Priority, Verdict
 from chats.models import Turn
@@ -175,7 +175,16 @@ def test_metrics_cost_the_same_number_of_queries_for_any_number_of_rows(rows, dj
     for number in range(rows):
         make_request(asks, workflow=workflow, tool_name=f"tool-{number}")
     assert not Turn.objects.exists()
-    # New, ended, whether the triggers are on, the tables, the triggers, open, the oldest of four priorities, six channels,
-    # processes, three states of turns, new log-ins and the providers.
-    with django_assert_max_num_queries(2 + 3 + 1 + 4 + 6 + 1 + 3 + 2):
+    # New, ended, whether the triggers are on, the tables, the triggers, open, the oldest of four priorities, seven channels,
+    # three of Slack, processes, three states of turns, new log-ins and the providers.
+    with django_assert_max_num_queries(2 + 3 + 1 + 4 + 7 + 3 + 1 + 3 + 2):
         found.text()
+
+
+def test_a_channel_that_fails_and_clicks_that_wait_are_figures():
+    assert [name for name in read(Metrics()) if name[0] == "channel_connected"] == []
+    connection = ChannelConnection.objects.create(kind="slack", problem="token_revoked")
+    ChannelClick.objects.create(connection=connection, key="1", data={})
+    figures = read(Metrics())
+    assert figures["channel_connected", "slack"] == 0
+    assert (figures["channel_waiting", "click"], figures["channel_waiting", "card"]) == (1, 0)

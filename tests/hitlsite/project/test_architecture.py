@@ -34,6 +34,7 @@ ROOMS = {
         http
         shown
         pages | api | administration
+        channels
         admin
         urls routing checks apps management templatetags
     """,
@@ -58,6 +59,7 @@ BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "ch
 #: Our own modules that are imported in functions, because they need a library that is loaded late, and when.
 LATE_MODULES = {
     "approvals.access.tokens": "when the first access token of an issuer arrives",
+    "approvals.channels.slack.web_socket": "when a desk holds a connection to Slack (Socket Mode)",
     "approvals.schema.validator": "when the first schema is checked",
     "approvals.text.markdown": "when the first text in Markdown is shown, or a note mentions someone",
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",
@@ -71,6 +73,7 @@ LATE_MODULES = {
 }
 #: Libraries and late modules that only late modules import, at their top.
 BEHIND_LATE_MODULES = {"fido2", "jwt", "markdown_it", "nh3", "referencing", "requests", "scim2_models", "scim2_server"}
+BEHIND_LATE_MODULES |= {"websockets"}
 BEHIND_LATE_MODULES |= {f"hitlsite.accounts.{name}" for name in ("log_out", "tokens", "transport")}
 #: Modules that only settings name, as text: with REDIS_URL.
 NAMED_IN_SETTINGS = ("approvals.live.redis_layer", "hitlsite.cache")

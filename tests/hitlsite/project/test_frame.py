@@ -22,6 +22,7 @@ ROOMS = ("approvals.api.", "chats.protocols.")
 OPEN = {
     "approvals.api.rest.urls.index": "a page for people, who are logged in or are shown how to",
     "approvals.api.rest.urls.openapi": "the document of the API",
+    "approvals.channels.slack.endpoint.interactivity": "the signature of Slack proves the call",
     "hitlsite.leaked_keys.leaked_keys": "the key that is reported proves the report",
 }
 #: Views that take client tokens: each asks `reaches`, or looks a chat up with `own_chat` or `chat_for`, which do.

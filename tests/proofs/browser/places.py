@@ -216,6 +216,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "token issuers": ("admin", "/settings/token-issuers/"),
         "token issuer": ("admin", f"/settings/token-issuers/{issuer}/"),
         "webhooks": ("admin", "/settings/webhooks/"),
+        "slack": ("admin", "/settings/slack/"),
         "single sign-on": ("admin", "/settings/single-sign-on/"),
         "new provider": ("admin", "/settings/single-sign-on/add/"),
         "people from a provider": ("admin", "/settings/scim/"),

@@ -28,6 +28,7 @@ for model in sorted(apps.get_models(), key=lambda model: model._meta.label):
 EMPTY = {
     "approvals.Advice",
     "approvals.AskAlways",
+    "approvals.ChannelLinkOffer",
     "approvals.FollowUp",
     "approvals.Invitation",
     "approvals.KnownNetwork",

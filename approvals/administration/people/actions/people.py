@@ -16,6 +16,7 @@ from approvals.access.administrators import needs_second
 from approvals.access.standing import Standing
 from approvals.access.usernames import validate_new_username
 from approvals.actions.changes import record_alone, request_change
+from approvals.actions.channels.links import unlink_person
 from approvals.actions.locking import lock_rights
 from approvals.actions.logins import EndReason, end_sessions
 from approvals.actions.policy.standing_changes import (
@@ -271,6 +272,7 @@ def set_active(
         if not active:
             revoke_keys_of(person, by=by, via=via)
             Invitation.objects.filter(person=person).delete()
+            unlink_person(person, by=by)
             data["sessions_ended"] = end_sessions(person.pk, EndReason.DEACTIVATED)
         standing_changed(before_change)
         record_person("person.changed", person, data, by=by, via=via)

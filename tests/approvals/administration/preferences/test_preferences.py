@@ -81,7 +81,8 @@ def test_notifications_that_are_not_wanted_and_quiet_hours_are_stored():
     assert client.post("/settings/notifications/", QUIET | {"wanted": wanted}).status_code == 302
     stored = Preferences.objects.get()
     assert (str(stored.quiet_from), str(stored.quiet_until)) == ("22:00:00", "07:30:00")
-    devices = [f"push:{kind}" for kind in ("approval", "question", "form", "recovery", "mentioned")]
+    kinds = ("approval", "question", "form", "recovery")
+    devices = [*(f"push:{kind}" for kind in (*kinds, "mentioned")), *(f"card:{kind}" for kind in kinds)]
     assert stored.muted == [
         "mail:question", "mail:form", "mail:recovery", "browser:form", "browser:recovery", *devices,
     ]  # fmt: skip

@@ -22,6 +22,7 @@ def test_a_notification_rule_is_for_a_person_or_a_team_and_is_on_record(settings
         "person": "bob",
         "group": "",
         "route": "mail",
+        "shows": "input",
         "min_priority": "high",
         "tool_name": "refund",
         "active": "on",

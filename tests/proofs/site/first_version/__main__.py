@@ -26,7 +26,11 @@ from django.contrib.auth.models import User
 from approvals import actions
 from approvals.actions.lists.snoozing import snooze
 from approvals.models import BreakGlassAccount, Flood, GroupMapping, Preferences, PrioritySettings, SavedDraft, SavedView
-from approvals.models import ScimGroup, ScimPerson, ScimRefusal, TeamSettings, TokenIssuer, ToolSettings
+from approvals.actions.channels.cards import store_card
+from approvals.actions.channels.clicks import NewClick, store_click
+from approvals.actions.channels.connections import ChannelSecrets, encrypted
+from approvals.models import ChannelAccount, ChannelConnection, ScimGroup, ScimPerson, ScimRefusal
+from approvals.models import TeamSettings, TokenIssuer, ToolSettings
 from approvals.states import Door, Verdict, Width
 from django.utils import timezone
 from tests.approvals.actions.policy.granting import ask, give, terms
@@ -69,6 +73,13 @@ decide(rejected, approver, Verdict.REJECT, comment="It is needed for the audit."
 make_scope(auditor, by=admin, may="see", tools=["refund"])
 make_scope(approver, by=admin)
 away(admin, approver, reason="On holiday")
+slack = {"app_id": "A1", "team_id": "T1", "team_name": "Acme", "bot_id": "U9"}
+secret = encrypted(ChannelSecrets("xoxb-1", "a-secret"))
+slack = ChannelConnection.objects.create(kind="slack", secret=secret, **slack)
+ChannelAccount.objects.create(connection=slack, team_id="T1", external_id="U1", user=approver)
+store_card(slack, waiting, "C1", "1.1", person=None, shows="input", look="1")
+clicked = {"team_id": "T1", "external_id": "U1", "channel_id": "C1", "message_ts": "1.1"}
+store_click(slack, NewClick(key="1", data={"action": "link"}, **clicked))
 Flood.objects.create(requested_by_id=requester.pk, agent="billing", tool_name="Wire", told_at=timezone.now())
 """
 

@@ -1,0 +1,94 @@
+"""Store posted cards, and the state of their updates."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import F
+from django.db.models.functions import Now
+
+from approvals.models import ApprovalRequest, ChannelCard, ChannelConnection
+
+#: How long a process owns a claimed card or click; then another one may try. Longer than a call takes.
+LEASE = timedelta(seconds=15)
+LONGEST_WAIT = timedelta(hours=1)
+#: A card that could not be updated this often stays as it is.
+MOST_ATTEMPTS = 40
+
+
+def store_card(
+    connection: ChannelConnection,
+    request: ApprovalRequest,
+    channel_id: str,
+    message_ts: str,
+    *,
+    person: User | None,
+    shows: str,
+    look: str,
+) -> ChannelCard:
+    """Store a card that was posted, as it shows this request."""
+    card, _new = ChannelCard.objects.get_or_create(
+        connection=connection,
+        channel_id=channel_id,
+        message_ts=message_ts,
+        defaults={
+            "request": request,
+            "person": person,
+            "shows": shows,
+            "look": look,
+            "synced_at": request.changed_at,
+        },
+    )
+    return card
+
+
+def adopt_card(
+    connection: ChannelConnection,
+    request: ApprovalRequest,
+    channel_id: str,
+    message_ts: str,
+) -> None:
+    """Store a card that was posted without being stored, because the process ended in between; it is rewritten at once."""
+    known = {"channel_id": channel_id, "message_ts": message_ts}
+    ChannelCard.objects.get_or_create(
+        connection=connection,
+        **known,
+        defaults={"request": request, "synced_at": request.created_at, "look": "lost"},
+    )
+
+
+def claim(row: Any, lease: timedelta = LEASE) -> bool:
+    """Claim a card or a click until the lease ends; return False if another process was faster."""
+    mine = type(row).objects.filter(
+        pk=row.pk, attempts=row.attempts, next_attempt_at__lte=Now()
+    )
+    row.attempts += 1
+    return bool(mine.update(attempts=F("attempts") + 1, next_attempt_at=Now() + lease))
+
+
+def card_shown(
+    card: ChannelCard, *, look: str, synced_at: datetime, ended: bool, reported: bool
+) -> None:
+    """Store what a card shows now."""
+    ChannelCard.objects.filter(pk=card.pk).update(
+        look=look,
+        synced_at=synced_at,
+        ended=ended,
+        reported=reported,
+        attempts=0,
+        next_attempt_at=Now(),
+    )
+
+
+def try_again(row: Any, retry_after: int = 0) -> None:
+    """Schedule the next attempt at a card or a click, after a time that doubles each time."""
+    wait = min(timedelta(seconds=2 ** min(row.attempts, 12)), LONGEST_WAIT)
+    wait = max(wait, timedelta(seconds=min(retry_after, 3600)))
+    type(row).objects.filter(pk=row.pk).update(next_attempt_at=Now() + wait)
+
+
+def give_up(card: ChannelCard) -> None:
+    """Leave a card as it is, because its message or its conversation is gone."""
+    ChannelCard.objects.filter(pk=card.pk).update(ended=True, reported=True)

@@ -1,0 +1,29 @@
+"""The people behind accounts of a channel."""
+
+from __future__ import annotations
+
+from approvals.models import ChannelAccount, ChannelConnection
+from approvals.models.actors import ChannelActor
+
+
+def account_behind(
+    connection: ChannelConnection, team_id: str, external_id: str
+) -> ChannelAccount | None:
+    """Return the linked account with these ids, and its person; None if it is not linked."""
+    rows = ChannelAccount.objects.select_related("user", "connection")
+    return rows.filter(
+        connection=connection, team_id=team_id, external_id=external_id
+    ).first()
+
+
+def actor_behind(
+    connection: ChannelConnection, team_id: str, external_id: str
+) -> ChannelActor | None:
+    """Return the active person who acts through this account; None if there is none."""
+    account = account_behind(connection, team_id, external_id)
+    active = account is not None and account.user.is_active
+    return actor_of(account) if account is not None and active else None
+
+
+def actor_of(account: ChannelAccount) -> ChannelActor:
+    return ChannelActor(account.user, account.pk, account.recorded)

@@ -1,0 +1,185 @@
+"""The pages of Slack: its set-up for administrators, and the links of accounts for everyone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from approvals.access.permissions import may_administer
+from approvals.actions.changes import Kind
+from approvals.actions.channels.connections import ChannelSecrets, encrypted
+from approvals.actions.channels.links import link_account, offer_of, unlink_account
+from approvals.administration.changes.queries import pending_changes
+from approvals.administration.changes.views import say_saved
+from approvals.administration.channels import actions
+from approvals.administration.forms import form_page, sent
+from approvals.administration.guards import administrators_only, with_fresh_log_in
+from approvals.administration.notification_rules.queries import rules
+from approvals.channels.content import content_of
+from approvals.channels.slack import blocks, web_api
+from approvals.channels.slack.forms import ConnectionForm, TestForm
+from approvals.channels.slack.manifest import manifest
+from approvals.channels.slack.posting import post_message
+from approvals.channels.slack.states import socket_state_of, state_of, words_of
+from approvals.channels.slack.web_api import SlackError
+from approvals.exceptions import NotFound
+from approvals.http import SignedIn, require_safe_or_POST
+from approvals.models import ChannelAccount, ChannelConnection, NotificationRule
+from approvals.queries.requests import get_request_for, requests_for
+from approvals.states import Route
+from approvals.text.names import fold
+
+SLACK = ChannelConnection.Kind.SLACK
+
+
+@sensitive_post_parameters("signing_secret", "bot_token", "app_token")
+@administrators_only
+@require_safe_or_POST
+def setup(request: SignedIn) -> HttpResponse:
+    """The manifest, the form of the connection, and its state."""
+    form = ConnectionForm(sent(request))
+    if form.is_valid():
+        stored = _checked(form)
+        if stored is not None:
+            waits = actions.connect(stored, by=request.user)
+            saved = _("Slack is connected. Send a test card to a channel.")
+            say_saved(request, waits=waits is not None, saved=saved)
+            return redirect("slack:setup")
+    return _page(request, form=form)
+
+
+def _checked(form: ConnectionForm) -> dict[str, Any] | None:
+    """Return the connection that the tokens of a form are for, asked from Slack; None if the form has an error."""
+    fields = form.cleaned_data
+    try:
+        body = web_api.call(fields["bot_token"], "auth.test")
+    except SlackError as error:
+        form.add_error("bot_token", words_of(error.code))
+        return None
+    if body.get("is_enterprise_install") is True:
+        form.add_error("bot_token", words_of("enterprise_is_restricted"))
+        return None
+    team_id, team_name, bot_id = (
+        str(body.get(name) or "") for name in ("team_id", "team", "user_id")
+    )
+    if not (team_id and team_name and bot_id and body.get("bot_id")):
+        form.add_error("bot_token", words_of("not_a_bot"))
+        return None
+    secrets = ChannelSecrets(
+        fields["bot_token"], fields["signing_secret"], fields["app_token"]
+    )
+    return {
+        "kind": SLACK.value,
+        "app_id": fields["app_id"],
+        "team_id": team_id[:40],
+        "team_name": team_name[:200],
+        "bot_id": bot_id[:40],
+        "secret": encrypted(secrets),
+    }
+
+
+@administrators_only
+@require_POST
+def send_test(request: SignedIn) -> HttpResponse:
+    """Post a test card, with the button that links accounts."""
+    connection = get_object_or_404(ChannelConnection, kind=SLACK)
+    form = TestForm(request.POST)
+    if not form.is_valid():
+        return _page(request, test=form)
+    try:
+        post_message(connection, form.cleaned_data["channel_id"], blocks.test_card())
+    except SlackError as error:
+        form.add_error("channel_id", words_of(error.code))
+        return _page(request, test=form)
+    messages.success(request, _("The test card is in the channel."))
+    return redirect("slack:setup")
+
+
+@administrators_only
+@require_safe
+def preview(request: SignedIn, pk: int) -> HttpResponse:
+    """The card of a rule, as it would be posted for the newest request that you may see."""
+    rule = get_object_or_404(NotificationRule, pk=pk, route=Route.BUTTONS)
+    requests = requests_for(request.standing).order_by("-created_at")
+    if rule.tool_name:
+        requests = requests.filter(canonical_tool=fold(rule.tool_name))
+    newest = requests.values_list("pk", flat=True).first()
+    context: dict[str, Any] = {"here": "slack", "rule": rule}
+    if newest is not None:
+        shown = get_request_for(request.standing, newest)
+        content = content_of(shown, rule.shows)
+        buttons = blocks.card(shown, content).blocks[-1]["elements"]
+        context |= {"content": content, "buttons": buttons}
+    return render(request, "approvals/administration/channels/preview.html", context)
+
+
+@administrators_only
+@require_POST
+def disconnect(request: SignedIn) -> HttpResponse:
+    actions.disconnect(SLACK, by=request.user)
+    messages.success(
+        request, _("Slack is disconnected. Links of accounts are removed.")
+    )
+    return redirect("slack:setup")
+
+
+@with_fresh_log_in
+@require_safe_or_POST
+def link(request: SignedIn, token: str) -> HttpResponse:
+    """Confirm a link that the bot has sent. Opening it changes nothing."""
+    if request.method == "POST":
+        link_account(token, by=request.user)
+        messages.success(
+            request, _("Your Slack account is linked. Click the button in Slack again.")
+        )
+        return redirect("approvals:settings")
+    context = {"offer": offer_of(token), "here": "profile"}
+    return render(request, "approvals/administration/channels/link.html", context)
+
+
+@require_POST
+@with_fresh_log_in
+def unlink(request: SignedIn, pk: int) -> HttpResponse:
+    """Remove a link: your own, or anyone's as an administrator."""
+    rows = ChannelAccount.objects.select_related("connection", "user")
+    account = rows.filter(pk=pk).first()
+    administers = may_administer(request.standing)
+    if account is None or not (account.user_id == request.user.pk or administers):
+        raise NotFound(_("This link does not exist. It may have been removed."))
+    unlink_account(account, by=request.user)
+    messages.success(request, _("The Slack account is no longer linked."))
+    own = account.user_id == request.user.pk
+    return redirect("approvals:settings" if own else "slack:setup")
+
+
+def _page(
+    request: SignedIn,
+    *,
+    form: ConnectionForm | None = None,
+    test: TestForm | None = None,
+) -> HttpResponse:
+    connection = ChannelConnection.objects.filter(kind=SLACK).first()
+    accounts = ChannelAccount.objects.select_related("user").order_by("user__username")
+    form = form or ConnectionForm()
+    context = {
+        "here": "slack",
+        "connection": connection,
+        "state": state_of(connection) if connection else "",
+        "form": test if test is not None and test.errors else form,
+        "connection_form": form,
+        "test_form": test or TestForm(),
+        "rules": rules().exclude(route=Route.MAIL),
+        "accounts": accounts.filter(connection=connection) if connection else (),
+        "manifest": json.dumps(manifest(), indent=2),
+        "socket_manifest": json.dumps(manifest(socket_mode=True), indent=2),
+        "socket_state": socket_state_of(connection) if connection else "",
+        "waiting": pending_changes(request.user, kinds=[Kind.CHANNEL]),
+    }
+    return form_page(request, "channels/slack.html", context)

@@ -1,0 +1,181 @@
+"""Answer a verified click or dialog of Slack within its three seconds: store it, open a dialog, or name the wrong fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from approvals.access import permissions
+from approvals.access.standing import standing_of
+from approvals.actions.channels.clicks import NewClick, store_click
+from approvals.actions.channels.connections import note_problem, secrets_of
+from approvals.actions.checking import AnswerFacts, needs_reason
+from approvals.asking.answers import Answer
+from approvals.channels.accounts import actor_behind
+from approvals.channels.content import content_of
+from approvals.channels.slack import modals, web_api
+from approvals.channels.slack.payloads import (
+    ForeignPayload,
+    Interaction,
+    MalformedPayload,
+    is_own,
+    parse_interaction,
+)
+from approvals.exceptions import Invalid, NotFound
+from approvals.json_types import JsonDict
+from approvals.models import ApprovalRequest, ChannelConnection
+from approvals.models.actors import ChannelActor
+from approvals.models.channels import Shows
+from approvals.queries.preferences import in_language_of, reason_rules
+from approvals.queries.requests import get_request_for
+from approvals.states import Verdict
+
+#: Events that end the connection, and the problem that each means.
+ENDS = {"app_uninstalled": "app_uninstalled", "tokens_revoked": "token_revoked"}
+#: The verdicts of messages to the agent.
+_VERDICTS = {"approve": Verdict.APPROVE, "reject": Verdict.REJECT}
+
+
+@dataclass(frozen=True, slots=True)
+class ClickResponse:
+    """The answer to Slack: a status, and a body if there is one."""
+
+    status: int = 200
+    body: JsonDict | None = None
+
+
+def receive(connection: ChannelConnection, payload: object) -> ClickResponse:
+    """Take a verified payload, and return the answer. When this returns, a click is stored.
+
+    Nothing is decided here: `channels.clicks` carries it out, with the rights that its author has then.
+    """
+    try:
+        interaction = parse_interaction(payload, connection)
+    except MalformedPayload:
+        return ClickResponse(400)
+    except ForeignPayload:
+        return ClickResponse(403)
+    if not interaction.action:
+        return ClickResponse()
+    actor = actor_behind(connection, interaction.team_id, interaction.external_id)
+    if actor is None or interaction.request_id is None:
+        return _stored(connection, interaction)
+    with in_language_of(actor.pk):
+        if interaction.state is not None:
+            return _submitted(connection, interaction, actor)
+        return _clicked(connection, interaction, actor)
+
+
+def _stored(
+    connection: ChannelConnection, interaction: Interaction, **more: Any
+) -> ClickResponse:
+    data: dict[str, Any] = {"action": interaction.action, **more}
+    if interaction.request_id is not None:
+        data["request"] = str(interaction.request_id)
+        data["digest"] = interaction.digest
+    if interaction.action == "option":
+        data["option"] = interaction.option
+    click = NewClick(
+        key=interaction.key,
+        team_id=interaction.team_id,
+        external_id=interaction.external_id,
+        channel_id=interaction.channel_id,
+        message_ts=interaction.message_ts,
+        data=data,
+    )
+    store_click(connection, click)
+    return ClickResponse()
+
+
+def _clicked(
+    connection: ChannelConnection, interaction: Interaction, actor: ChannelActor
+) -> ClickResponse:
+    """Open the dialog that a button needs; store any other click, and one whose dialog cannot be opened."""
+    request = _open_request(interaction, actor)
+    view = None if request is None else _view(request, interaction)
+    if view is None:
+        return _stored(connection, interaction)
+    secrets = secrets_of(connection)
+    try:
+        web_api.call(
+            secrets.bot_token if secrets else "",
+            "views.open",
+            seconds=web_api.SECONDS_IN_CLICK,
+            trigger_id=interaction.trigger_id,
+            view=view,
+        )
+    except web_api.SlackError:
+        return _stored(connection, interaction, opened=False)
+    return ClickResponse()
+
+
+def _open_request(
+    interaction: Interaction, actor: ChannelActor
+) -> ApprovalRequest | None:
+    """Return the request of a click if this person may decide it now as it was shown; else the click is answered in words."""
+    standing = standing_of(actor)
+    assert interaction.request_id is not None
+    try:
+        request = get_request_for(standing, interaction.request_id)
+    except NotFound:
+        return None
+    unchanged = interaction.digest == request.voted_digest
+    allowed = permissions.may_close(standing, request)
+    return request if request.pending and unchanged and allowed else None
+
+
+def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None:
+    content = content_of(request, Shows.INPUT)
+    action = interaction.action
+    if action not in content.answers:
+        return None
+    if action == "answer":
+        fields = modals.fields_of(request)
+        if fields is None:
+            return None
+        return modals.answer_modal(request, fields, about=interaction.about)
+    verdict = _VERDICTS.get(action)
+    if verdict is None or (verdict == Verdict.APPROVE and not content.needs_message):
+        return None
+    rules = reason_rules({request.tool_name})
+    known = AnswerFacts(reason_required=rules.apply_to(request))
+    required = needs_reason(request, Answer(verdict), known)
+    return modals.message_modal(
+        request, verdict, required=required, about=interaction.about
+    )
+
+
+def _submitted(
+    connection: ChannelConnection, interaction: Interaction, actor: ChannelActor
+) -> ClickResponse:
+    """Store a submitted dialog, or return the errors of its fields."""
+    assert interaction.state is not None
+    if interaction.action != "answer":
+        try:
+            comment = modals.message_in(interaction.state)
+        except Invalid as refusal:
+            return _errors({modals.REASON: str(refusal)})
+        return _stored(connection, interaction, comment=comment)
+    request = _open_request(interaction, actor)
+    fields = None if request is None else modals.fields_of(request)
+    if request is None or fields is None:
+        return _stored(connection, interaction)
+    try:
+        answer = modals.answer_in(request, fields, interaction.state)
+    except Invalid as refusal:
+        return _errors(modals.errors_by_block(fields, refusal))
+    return _stored(connection, interaction, answer=answer.answer)
+
+
+def _errors(errors: dict[str, str]) -> ClickResponse:
+    return ClickResponse(200, {"response_action": "errors", "errors": errors})
+
+
+def receive_event(connection: ChannelConnection, body: object) -> ClickResponse:
+    """Take a verified event. Of these, only the end of the app matters; a repeat changes nothing."""
+    event = body.get("event") if isinstance(body, Mapping) else None
+    kind = event.get("type") if isinstance(event, Mapping) else None
+    if isinstance(body, Mapping) and is_own(body, connection) and kind in ENDS:
+        note_problem(connection, ENDS[kind])
+    return ClickResponse()
