@@ -8,8 +8,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 
-from approvals.access.callers import count_wrong_key
-from approvals.access.rate_limits import client_address
+from approvals.access.rate_limits import client_address, count_wrong_key
 from approvals.administration.keys.actions import revoke_leaked_key
 from approvals.api.bodies import Body, Text, json_object
 from approvals.db.canonical_json import clean_text

@@ -5,7 +5,6 @@ A caller sends an API key, an issuer's access token or a client token as Bearer,
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from dataclasses import dataclass, field
@@ -45,7 +44,7 @@ from approvals.exceptions import (
     ScopeMissing,
 )
 from approvals.models.actors import Actor, KeyActor, SessionActor, TokenBearer
-from approvals.models.keys import NOT_FOR_OTHERS, ApiKey, live, prefix_in
+from approvals.models.keys import NOT_FOR_OTHERS, ApiKey, hash_of, live, prefix_in
 
 SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
 #: The scope of keys for SCIM, which have no other one.
@@ -119,11 +118,6 @@ def record_use(key: ApiKey, address: str = "") -> None:
         ApiKey.objects.filter(pk=key.pk).update(
             last_used_at=now, last_used_from=address[:60]
         )
-
-
-def hash_of(text: str) -> str:
-    """Return the stored hash of a key. A fast hash is enough: the secret holds 256 random bits."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +240,7 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
             return refusal
     address = rate_limits.client_address(request)
     try:
-        count_wrong_key(address)
+        rate_limits.count_wrong_key(address)
     except rate_limits.TooMany as too_many:
         return too_many
     if _is_jwt(token):
@@ -266,12 +260,6 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
     return NotAuthenticated(
         _("This key or token is mistyped, expired or revoked. Send a valid one.")
     )
-
-
-def count_wrong_key(address: str) -> None:
-    """Count one call from this client address against the limit of wrong keys. Raise TooMany."""
-    network = rate_limits.network_of(address)
-    rate_limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
 
 
 def caller_of(request: HttpRequest) -> Caller:

@@ -95,3 +95,8 @@ def _address(text: str) -> str:
 def network_of(address: str) -> str:
     """Return the network of one customer: an IPv4 address, or the /64 network of an IPv6 address."""
     return str(ip_network((address, 64), strict=False)) if ":" in address else address
+
+
+def count_wrong_key(address: str) -> None:
+    """Count one call from this client address against the limit of wrong keys. Raise TooMany."""
+    wrong_keys.count(network_of(address), settings.HITL_WRONG_KEYS_PER_MINUTE)

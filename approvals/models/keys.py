@@ -5,6 +5,7 @@ A text is `pp_`, a prefix, `_`, a secret, and a checksum.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 import string
@@ -59,6 +60,11 @@ def prefix_in(text: str) -> str | None:
     if match is None or match["checksum"] != _checksum(match["start"]):
         return None
     return match["prefix"]
+
+
+def hash_of(text: str) -> str:
+    """Return the stored hash of a key. A fast hash is enough: the secret holds 256 random bits."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _checksum(start: str) -> str:

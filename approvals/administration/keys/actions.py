@@ -20,7 +20,6 @@ from approvals.access.callers import (
     DEFAULT_SCOPES,
     KEY_SCOPE,
     SCIM,
-    hash_of,
     known_key_of,
 )
 from approvals.access.permissions import may_administer
@@ -44,6 +43,7 @@ from approvals.models.keys import (
     NOT_FOR_OTHERS,
     ApiKey,
     default_expiry,
+    hash_of,
     live,
     new_text,
     next_warning,

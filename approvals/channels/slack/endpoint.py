@@ -11,8 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
-from approvals.access.callers import count_wrong_key
-from approvals.access.rate_limits import TooMany, client_address
+from approvals.access.rate_limits import TooMany, client_address, count_wrong_key
 from approvals.actions.channels.connections import secrets_of
 from approvals.channels.slack.receive import ClickResponse, receive
 from approvals.channels.slack.signature import is_signed
