@@ -99,7 +99,7 @@ from django.contrib.auth.models import User
 create_key(User.objects.get(username="admin"), name="{LONG[:100]}", scopes=("scim",))
 ScimPerson.objects.create(person=User.objects.get(username="auditor"))
 ScimGroup.objects.create(name="{LONG[:250]}")
-ScimRefusal.objects.create(key_name="Corp", method="POST", path="/{LONG[:190]}", status=409, detail="{LONG}")
+ScimRefusal.objects.create(key_name="{LONG[:100]}", method="POST", path="/{LONG[:190]}", status=409, detail="{LONG}")
 """
 
 

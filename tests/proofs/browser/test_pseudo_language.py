@@ -43,7 +43,7 @@ READ = """() => {
 #: Names, which are the same in every language.
 NAMES = (
     "Pausepoint", "English", "OpenAPI 3.1", "OpenAPI", "JSONL", "JSON", "CSV", "OCSF", "API", "MCP", "UTC", "p95", "SHA-256",
-    "Django", "Python", "SQLite", "Redis", "GB", "Chrome", "Linux", "macOS",
+    "Django", "Python", "SQLite", "Redis", "SCIM", "GB", "Chrome", "Linux", "macOS",
     "python-urllib", "DEBUG", "Cedar-OS", "ask-human", "true", "false", "typed_name",
 )  # fmt: skip
 #: Words of protocols and numbers of controls, which stand on pages as they are, and times as the browser writes them, with
