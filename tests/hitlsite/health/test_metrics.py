@@ -176,6 +176,6 @@ def test_metrics_cost_the_same_number_of_queries_for_any_number_of_rows(rows, dj
         make_request(asks, workflow=workflow, tool_name=f"tool-{number}")
     assert not Turn.objects.exists()
     # New, ended, whether the triggers are on, the tables, the triggers, open, the oldest of four priorities, six channels,
-    # processes, three states of turns, new log-ins.
-    with django_assert_max_num_queries(2 + 3 + 1 + 4 + 6 + 1 + 3 + 1):
+    # token issuers, processes, three states of turns, new log-ins.
+    with django_assert_max_num_queries(2 + 3 + 1 + 4 + 6 + 1 + 1 + 3 + 1):
         found.text()
