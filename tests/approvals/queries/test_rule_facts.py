@@ -35,6 +35,7 @@ KNOWN = {
     "source": "source == 'api'",
     "server": "server == 'bank'",
     "priority": "priority == 'normal'",
+    "on_behalf_of": "on_behalf_of == 'dora'",
     "input": "input == {'amount': 120, 'to': {'name': 'Zoë', 'tags': ['a', null]}, 'big': 9007199254740991}",
     "context": "context == {'ticket': ['T-1', 7]}",
     "requester": "requester == {'name': 'ada', 'teams': ['finance', 'support'], 'roles': ['auditor']}",
@@ -65,14 +66,15 @@ def asked(asker) -> Workflow:
     apply_policy(RAISED)
     request = ask(asker, INPUT, tool=TOOL, agent="Billing", context=CONTEXT)
     assert (request.priority, request.asked_priority) == (Priority.HIGH, Priority.NORMAL)
-    ApprovalRequest.objects.filter(pk=request.pk).update(created_at=AT)
+    ApprovalRequest.objects.filter(pk=request.pk).update(created_at=AT, on_behalf_of="dora")
     return request.workflow
 
 
 def live(asker, workflow: Workflow) -> PolicyVerdict:
     """Return the result of an ask at that time."""
     wanted = Ask(kind=Kind.APPROVAL, title="Wire?", tool_name=TOOL, input=INPUT, context=CONTEXT)
-    return verdict_on(wanted, rules_for_asking(TOOL, asker.pk), workflow, requester=asker, at=AT)
+    settings = rules_for_asking(TOOL, asker.pk)
+    return verdict_on(wanted, settings, workflow, requester=asker, on_behalf_of="dora", at=AT)
 
 
 def replayed(policy: Policy) -> PolicyVerdict:
@@ -86,7 +88,7 @@ def test_every_door_gets_equal_facts_for_the_same_request(asker):
     version = apply_policy(*rules())
     policy = rules_of(version.number, version.digest)
     call = {"tool_name": TOOL, "input": INPUT, "agent": "Billing", "context": CONTEXT}
-    sent = call | {"requester": "ada", "at": "2026-03-29T01:30:00Z"}
+    sent = call | {"requester": "ada", "on_behalf_of": "dora", "at": "2026-03-29T01:30:00Z"}
     answer = Machine(administrator()).post("/policy/evaluate", sent).body
     verdicts = [live(asker, workflow), replayed(policy)]
     # A rule that is named here is about the fact that a door has wrong.
