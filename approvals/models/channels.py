@@ -18,10 +18,10 @@ User = settings.AUTH_USER_MODEL
 class SocketState(models.TextChoices):
     """The outgoing connection over which a channel brings clicks (Socket Mode of Slack)."""
 
-    OFF = "", _("Off")
-    LOST = "lost", _("Not connected")
-    CONNECTED = "connected", _("Connected")
-    REFUSED = "refused", _("Refused")
+    OFF = ""
+    LOST = "lost"
+    CONNECTED = "connected"
+    REFUSED = "refused"
 
 
 class ChannelConnection(models.Model):
