@@ -73,7 +73,7 @@ def _carried(click: ChannelClick) -> Carried:
         words = _("Link this account with yours in Pausepoint once, then click again.")
         return Carried("unlinked", words, offers=True)
     if not account.user.is_active:
-        unlink_account(account, by=None)
+        unlink_account(account, by=None, via=Door.SYSTEM)
         words = _("Your account in Pausepoint is deactivated. Nothing was decided.")
         return Carried("inactive", words)
     with in_language_of(account.user_id):

@@ -89,8 +89,10 @@ def start_turn(
     if not (new and chat.title):
         chat.title = chat.title or title_of(text)
         chat.updated_at = timezone.now()
-        name = {"title": chat.title, "updated_at": chat.updated_at}
-        writes.append(rows.NAME_CHAT.of(pk=chat.pk, **name))
+        named = rows.NAME_CHAT.of(
+            pk=chat.pk, title=chat.title, updated_at=chat.updated_at
+        )
+        writes.append(named)
     write_together(writes)
     if owner:
         after_commit(_begin_here, turn, known)

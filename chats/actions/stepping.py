@@ -176,7 +176,7 @@ def pause_turn(
     return Written(locked.claim(), added)
 
 
-def suspend(locked: LockedTurn, asked: AskedRequests) -> None:
+def suspend(locked: LockedTurn, outcome: AskedRequests) -> None:
     """Store a locked turn as suspended, with a checkpoint and an event, after people were asked about its calls."""
     turn = locked.turn
     turn.state = TurnState.SUSPENDED
@@ -193,12 +193,12 @@ def suspend(locked: LockedTurn, asked: AskedRequests) -> None:
         is_first=locked.never_paused,
         last=locked.progress.checkpoint,
     )
-    store(locked, asked.signed, also=[rest(turn), write])
+    store(locked, outcome.signed, also=[rest(turn), write])
     locked.progress = replace(locked.progress, checkpoint=checkpoint)
     enqueue_event(
         "turn.suspended",
         locked,
-        {"requests": [str(request.pk) for request in asked.requests]},
+        {"requests": [str(request.pk) for request in outcome.requests]},
     )
     notify_after_commit(turn.chat_id)
 

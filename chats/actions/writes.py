@@ -294,9 +294,8 @@ def _new_call(call: CallView, at: datetime) -> JsonDict:
 
 def _change_call(turn: Turn, call: CallView) -> Write:
     """Return the write of a changed call, which writes nothing if its row is closed."""
-    columns = {"chat": turn.chat_id, "tool_call_id": call.tool_call_id} | _state_of(
-        call
-    )
+    columns: JsonDict = {"chat": turn.chat_id, "tool_call_id": call.tool_call_id}
+    columns |= _state_of(call)
     match call.state:
         case CallState.EXECUTING | CallState.DELEGATED:
             return rows.START_CALL.of(**columns, started_at=timezone.now())

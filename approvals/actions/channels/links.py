@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from approvals.actions.logins import SUBJECT
 from approvals.exceptions import Conflict, NotFound
 from approvals.models import ChannelAccount, ChannelConnection, ChannelLinkOffer
+from approvals.models.actors import Signatory
 from approvals.record import audit
 from approvals.states import Door
 
@@ -98,32 +99,33 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
             raise Conflict(
                 _("Another Slack account is linked to yours. Remove that link first.")
             ) from error
-        _record("account.linked", account, by=by)
+        _record("account.linked", account, by=by, via=Door.DASHBOARD)
     return account
 
 
-def unlink_account(account: ChannelAccount, *, by: User | None) -> None:
+def unlink_account(account: ChannelAccount, *, by: Signatory | None, via: Door) -> None:
     """Remove a link, on record."""
     with transaction.atomic():
         if ChannelAccount.objects.filter(pk=account.pk).delete()[0]:
-            _record("account.unlinked", account, by=by)
+            _record("account.unlinked", account, by=by, via=via)
 
 
-def unlink_person(person: User, *, by: User | None) -> None:
+def unlink_person(person: User, *, by: Signatory, via: Door) -> None:
     """Remove the links of a person whose account ends, on record."""
     rows = ChannelAccount.objects.select_related("connection", "user")
     for account in rows.filter(user=person):
-        unlink_account(account, by=by)
+        unlink_account(account, by=by, via=via)
 
 
-def _record(event: str, account: ChannelAccount, *, by: User | None) -> None:
+def _record(
+    event: str, account: ChannelAccount, *, by: Signatory | None, via: Door
+) -> None:
     person = account.user
     data = {
         "user": person.get_username(),
         "user_id": person.pk,
         "account": account.recorded,
     }
-    via = Door.DASHBOARD if by else Door.SYSTEM
     audit.record(event, SUBJECT, data=data, actor=by, via=via)
 
 

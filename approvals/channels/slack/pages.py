@@ -33,7 +33,7 @@ from approvals.exceptions import NotFound
 from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import ChannelAccount, ChannelConnection, NotificationRule
 from approvals.queries.requests import get_request_for, requests_for
-from approvals.states import Route
+from approvals.states import Door, Route
 from approvals.text.names import fold
 
 SLACK = ChannelConnection.Kind.SLACK
@@ -153,7 +153,7 @@ def unlink(request: SignedIn, pk: int) -> HttpResponse:
     administers = may_administer(request.standing)
     if account is None or not (account.user_id == request.user.pk or administers):
         raise NotFound(_("This link does not exist. It may have been removed."))
-    unlink_account(account, by=request.user)
+    unlink_account(account, by=request.user, via=Door.DASHBOARD)
     messages.success(request, _("The Slack account is no longer linked."))
     own = account.user_id == request.user.pk
     return redirect("approvals:settings" if own else "slack:setup")

@@ -272,7 +272,7 @@ def set_active(
         if not active:
             revoke_keys_of(person, by=by, via=via)
             Invitation.objects.filter(person=person).delete()
-            unlink_person(person, by=by)
+            unlink_person(person, by=by, via=via)
             data["sessions_ended"] = end_sessions(person.pk, EndReason.DEACTIVATED)
         standing_changed(before_change)
         record_person("person.changed", person, data, by=by, via=via)
