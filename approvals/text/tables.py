@@ -219,9 +219,7 @@ def _row(
 def _shown(value: Any, level: int, room: _Room, place: str) -> TableRow:
     """Return a value as a row without a name."""
     room.values -= 1
-    # Most texts have one line.
-    is_long = isinstance(value, str) and "\n" in value
-    if is_long and (lines := grids.csv_lines(value)):
+    if isinstance(value, str) and "\n" in value and (lines := grids.csv_lines(value)):
         return _grid(lines[0], lines[1:], room, place)
     if not (value and isinstance(value, dict | list)) or grids.are_numbers(value):
         return _leaf(value)
