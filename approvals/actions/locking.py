@@ -30,6 +30,8 @@ from approvals.models.actors import Actor
 from approvals.queries.requests import whole_requests, with_report
 
 _STANDING = "people, teams and scopes"
+#: Before the id of the person whose sessions are kept.
+_SESSIONS = "sessions of "
 #: Columns that may be large and do not affect the right to decide.
 _UNCOUNTED = (
     "message",
@@ -222,16 +224,12 @@ def keep_sessions_of(person: int) -> None:
     Whatever takes a right, a factor or the account from a person ends their sessions in its transaction. So it commits after this
     one, or this one sees it.
     """
-    lock_name(_sessions_of(person), shared=True)
+    lock_name(f"{_SESSIONS}{person}", shared=True)
 
 
 def lock_sessions_of(person: int) -> None:
     """Wait for the transactions that keep this person's sessions; later ones wait for this transaction."""
-    lock_name(_sessions_of(person))
-
-
-def _sessions_of(person: int) -> str:
-    return f"sessions of {person}"
+    lock_name(f"{_SESSIONS}{person}")
 
 
 def lock_workflow(*, scope: str, key: str) -> Workflow | None:
