@@ -42,6 +42,7 @@ _TIMES = ("exp", "nbf", "iat")
 #: The latest expiry that is kept.
 _LATEST = 2**33
 
+#: The mappings of the issuer and the client of a token, with their owners and their rights.
 _MAPPINGS: Prepared[ApiKey] = Prepared(
     lambda: with_standing(
         ApiKey.objects.select_related("user", "issuer").filter(

@@ -163,7 +163,7 @@ def _subject(event_class: EventClass, row: JsonMapping) -> JsonDict:
             else [],
         }
     if event_class is GROUP:
-        return {"group": {"name": data.get("team") or "unknown"}}
+        return {"group": {"name": data.get("team") or data.get("group") or "unknown"}}
     if event_class is ENTITY:
         entity = _entity(row["event"].partition(".")[0], row)
         entity["type_id"] = 5 if entity["type"] == "Policy" else 99

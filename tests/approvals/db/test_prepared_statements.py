@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[3]
 STATEMENTS: Mapping[str, Mapping[str, str]] = {
     "who calls, and what they may do": {
         "approvals.access.callers": "_LIVE",
+        "approvals.access.tokens": "_MAPPINGS",
         "approvals.access.scopes": "_NAMING _SETS",
         "approvals.access.standing": "_ACCOUNTS _MANY",
         "approvals.access.absence": "_AWAY",

@@ -27,7 +27,7 @@ from chats.agent.tools import tool
 from chats.models import Chat, TurnCheckpoint
 from chats.pages.context import render_push
 from tests.support.chats.scenes import answer, begin, say, text, use
-from tests.support.desk.requests import FUTURE, make_request, make_workflow
+from tests.support.desk.requests import FUTURE, end_workflow, make_request, make_workflow
 from tests.support.markup import inline_code, parse
 from tests.support.people import make_person
 
@@ -102,7 +102,7 @@ def desk_of_evil(bob, evil) -> tuple[list[ApprovalRequest], list[Workflow]]:
         request = make_request(bob, kind, **said, **fields)
         desk.decide(request.pk, Answer(comment=evil, **ruling), by=bob, via=Door.DASHBOARD)
         made.append(request)
-    desk.end_workflow(decided, state="completed")
+    end_workflow(decided)
     return made, [workflow, decided]
 
 

@@ -8,18 +8,17 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from approvals import actions as desk
 from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import consumers
 from approvals.pages.consumers import DeskConsumer
-from approvals.states import Kind, Verdict, WorkflowState
+from approvals.states import Kind, Verdict
 from chats.models import Chat, TurnCheckpoint
 from chats.pages.context import render_push
 from tests.support.chats.scenes import REFUND, SHIPPING, completed, paused, text, use
 from tests.support.chats.turns import make_chat
-from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.desk.requests import decide, end_workflow, make_request, make_workflow
 from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +66,7 @@ def ended(how_many: int) -> None:
         owner = someone(1000 + number)
         workflow = make_workflow(owner)
         decide(make_request(owner, workflow=workflow), owner, Verdict.REJECT)
-        desk.end_workflow(workflow, state=WorkflowState.COMPLETED)
+        end_workflow(workflow)
 
 
 def steps(how_many: int) -> Workflow:

@@ -25,7 +25,7 @@ from chats.engine import streams
 from tests.support.chats import agents
 from tests.support.chats.scenes import completed
 from tests.support.chats.turns import make_chat, say
-from tests.support.desk.requests import make_request
+from tests.support.desk.requests import end_workflow, make_request
 from tests.support.lines import SOON, cookie_of, dial, line
 from tests.support.markup import aside, parse
 from tests.support.people import alice, bob, carol, mallory
@@ -206,7 +206,7 @@ async def test_a_reconnecting_page_is_pushed_what_it_missed():
     owner, by = await run(alice), await run(bob)
     waiting, decided = await run(make_request, owner), await run(make_request, owner)
     await run(desk.decide, decided.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD)
-    await run(desk.end_workflow, decided.workflow, state="completed")
+    await run(end_workflow, decided.workflow)
     async with line(f"/ws/desk/?since={int(time.time()) - 60}", by) as page:
         html = await page.push()
         assert {name: len(found) for name, found in cards(html).items()} == {

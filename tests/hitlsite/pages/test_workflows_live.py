@@ -9,7 +9,7 @@ from approvals.asking.answers import Answer
 from approvals.db.pool import run
 from approvals.states import Door, Verdict
 from tests.hitlsite.pages.test_websockets import QUIET
-from tests.support.desk.requests import make_request
+from tests.support.desk.requests import end_workflow, make_request
 from tests.support.lines import line
 from tests.support.markup import parse
 from tests.support.people import alice, bob
@@ -24,7 +24,7 @@ async def test_workflows_are_pushed_when_they_wait_and_when_they_end():
         seen = await page.until(f'id="workflow-{request.workflow_id}"')
         assert [one.attributes["data-list"] for one in parse(seen).find("li", class_="workflow-row")] == ["suspended"]
         await run(desk.decide, request.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD)
-        await run(desk.end_workflow, request.workflow, state="completed")
+        await run(end_workflow, request.workflow)
         seen = await page.until('data-list="completed"')
         # Both changes may come in one push, or in two.
         assert [tab.words for tab in parse(seen).find("span", id="tab-workflows")][-1] == "0"

@@ -12,8 +12,10 @@ from django.utils import timezone
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
+from approvals.db.prepared_writes import write_together
+from approvals.db.transactions import in_transaction
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
-from approvals.states import Door, Kind, Verdict
+from approvals.states import Door, Kind, Verdict, WorkflowState
 
 #: A deadline that has passed, and one that won't pass while the tests run.
 PAST = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -25,6 +27,11 @@ REFUND = {"amount": 120, "orderId": "4711"}
 def make_workflow(owner: User, **changes: Any) -> Workflow:
     fields = {"scope": "key:1", "key": f"run-{uuid4()}", "title": "A refund", "source": "api", "agent": "support"}
     return actions.open_workflow(owner=owner, **fields | changes)
+
+
+def end_workflow(workflow: Workflow, state: str = WorkflowState.COMPLETED) -> None:
+    with in_transaction():
+        write_together([actions.end_of_workflow(workflow, state=WorkflowState(state))])
 
 
 def make_ask(kind: Kind = Kind.APPROVAL, **changes: Any) -> Ask:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidState
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 from websockets.protocol import State
@@ -29,6 +29,8 @@ from tests.support.slack.workspace import Json
 ACK_SECONDS = 3.0
 TICKET_SECONDS = 30.0
 MOST_CONNECTIONS = 10
+#: What sending raises on a connection that the other side ends at the same time.
+ENDED = (OSError, ConnectionClosed, InvalidState)
 #: Makes `close` reset the connection.
 RESET = struct.pack("ii", 1, 0)
 
@@ -55,7 +57,7 @@ class Link:
         try:
             if self.mode.admit(self):
                 self.read()
-        except (OSError, ValueError, ConnectionClosed):
+        except (*ENDED, ValueError):
             pass
         finally:
             self.mode.leave(self)
@@ -123,7 +125,7 @@ class Link:
         self.end()
 
     def close(self, code: int = 1000) -> None:
-        with self.sending, contextlib.suppress(OSError, ConnectionClosed):
+        with self.sending, contextlib.suppress(*ENDED):
             self.protocol.send_close(code)
             self.flush()
         self.end()
@@ -234,7 +236,7 @@ class SocketMode:
             self.turn += 1
             link = self.links[self.turn % len(self.links)]
             self.sent[envelope["envelope_id"]] = envelope
-        with contextlib.suppress(OSError, ConnectionClosed):
+        with contextlib.suppress(*ENDED):
             link.send(envelope, self.pieces)
         with self.changed:
             self.changed.wait_for(lambda: envelope["envelope_id"] in self.acks, timeout=self.ack_seconds)
@@ -245,7 +247,7 @@ class SocketMode:
         if reason == "link_disabled":
             self.enabled = False
         for link in list(self.links):
-            with contextlib.suppress(OSError, ConnectionClosed):
+            with contextlib.suppress(*ENDED):
                 link.send({"type": "disconnect", "reason": reason, "debug_info": debug_info()})
 
     def close(self) -> None:

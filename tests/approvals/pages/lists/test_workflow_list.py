@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import actions
 from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import Workflow
@@ -16,9 +15,9 @@ from approvals.pages.lists.workflow_rows import duration_words
 from approvals.pages.lists.workflows_consumer import WorkflowsConsumer
 from approvals.queries import search as searching
 from approvals.queries import workflow_list
-from approvals.states import Kind, Priority, Verdict, WorkflowState
+from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.pressing import browser
-from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.desk.requests import decide, end_workflow, make_request, make_workflow
 from tests.support.markup import parse
 from tests.support.people import alice, bob, make_person, mallory
 
@@ -29,7 +28,7 @@ def ended(owner, title: str, by, minutes_ago: int = 0, **changes: object) -> Wor
     """Create a workflow with one request that has ended."""
     workflow = make_workflow(owner, title=title, **changes)
     decide(make_request(owner, workflow=workflow, title=f"Step of {title}"), by, Verdict.REJECT)
-    actions.end_workflow(workflow, state=WorkflowState.COMPLETED)
+    end_workflow(workflow)
     when = timezone.now() - timedelta(minutes=minutes_ago)
     Workflow.objects.filter(pk=workflow.pk).update(ended_at=when)
     return workflow
