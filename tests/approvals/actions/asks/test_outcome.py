@@ -176,6 +176,7 @@ def facts_of(case: Case) -> AskFacts:
         workflow=Workflow(key="run-1", owner=asker),
         requester=asker,
         key_made_by_id=None,
+        on_behalf_of="",
         terms=policy.terms,
         secrets=[],
         text=b"{}",
