@@ -19,7 +19,7 @@ def account_behind(
 def actor_behind(
     connection: ChannelConnection, team_id: str, external_id: str
 ) -> ChannelActor | None:
-    """Return the active person who acts through this account; None if there is none."""
+    """Return the active person behind this account as an actor; None if there is none."""
     account = account_behind(connection, team_id, external_id)
     active = account is not None and account.user.is_active
     return actor_of(account) if account is not None and active else None

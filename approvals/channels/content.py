@@ -1,4 +1,4 @@
-"""What a card of a request says in any channel, as plain text, and the answers that it offers."""
+"""The content of a card of a request in any channel, as plain text, and the answers that it offers."""
 
 from __future__ import annotations
 

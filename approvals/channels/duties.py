@@ -1,4 +1,4 @@
-"""What the sweep looks after for channels: stored clicks, and calls of Slack."""
+"""The duties of the sweep for channels: stored clicks, and calls of Slack."""
 
 from __future__ import annotations
 

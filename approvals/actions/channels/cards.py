@@ -71,7 +71,7 @@ def claim(row: Any, lease: timedelta = LEASE) -> bool:
 def card_shown(
     card: ChannelCard, *, look: str, synced_at: datetime, ended: bool, reported: bool
 ) -> None:
-    """Store what a card shows now."""
+    """Store the present state of a card."""
     ChannelCard.objects.filter(pk=card.pk).update(
         look=look,
         synced_at=synced_at,

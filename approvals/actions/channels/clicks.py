@@ -1,4 +1,4 @@
-"""Store clicks before they are acknowledged, and what became of them."""
+"""Store clicks before they are acknowledged, and their outcomes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BATCH = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewClick:
-    """A verified click: who clicked, and where. `key` identifies it."""
+    """A verified click with its author and its place. `key` identifies it."""
 
     key: str
     team_id: str

@@ -1,4 +1,4 @@
-"""Dialogs for messages, answers and flat forms, and reading what was entered, with the errors of each field."""
+"""Dialogs for messages, answers and flat forms, and their submitted values, with the errors of each field."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def errors_by_block(fields: Sequence[FormControl], refusal: Invalid) -> dict[str
 
 
 def _texts(block: Any) -> list[str]:
-    """Return what was entered in one input, as the page's form would send it; empty for nothing or anything unexpected."""
+    """Return the entered values of one input, as the page's form would send it; empty for nothing or anything unexpected."""
     element = block.get("value") if isinstance(block, Mapping) else None
     if not isinstance(element, Mapping):
         return []

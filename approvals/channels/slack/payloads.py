@@ -58,7 +58,7 @@ class Interaction:
 
 
 def parse_interaction(payload: object, connection: ChannelConnection) -> Interaction:
-    """Return what a verified payload asks for. Raise MalformedPayload or ForeignPayload."""
+    """Return the click or dialog in a verified payload. Raise MalformedPayload or ForeignPayload."""
     whole = _object(payload)
     kind = whole.get("type")
     if not isinstance(kind, str):

@@ -296,7 +296,7 @@ def _rewrite(card: ChannelCard) -> bool:
 
 
 def _show(card: ChannelCard, request: ApprovalRequest) -> None:
-    # A person who may no longer see the request keeps its title.
+    # People keep only the title of a request that they may no longer see.
     shows = card.shows if _may_see(card.person, request) else Shows.TITLE
     message = blocks.card(request, content_of(request, shows))
     if message.look != card.look:

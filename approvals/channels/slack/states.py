@@ -19,7 +19,7 @@ _GRID = gettext_lazy(
     "This is an organization-wide installation (Enterprise Grid). Install the app in one workspace instead."
 )
 _ARCHIVED = gettext_lazy("The channel is archived. Choose another one.")
-#: What the codes of Slack mean for an administrator.
+#: The codes of Slack in words for an administrator.
 WORDS = {
     "invalid_auth": _TOKEN_ENDED,
     "not_authed": _TOKEN_ENDED,
