@@ -144,8 +144,8 @@ def link(request: SignedIn, token: str) -> HttpResponse:
     return render(request, "approvals/administration/channels/link.html", context)
 
 
-@require_POST
 @with_fresh_log_in
+@require_POST
 def unlink(request: SignedIn, pk: int) -> HttpResponse:
     """Remove a link: your own, or anyone's as an administrator."""
     rows = ChannelAccount.objects.select_related("connection", "user")

@@ -13,6 +13,7 @@ from slack_sdk.socket_mode import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
+from tests.support.processes.server import until
 from tests.support.slack import Slack
 
 BLOCKS = [
@@ -45,7 +46,7 @@ class App:
 def slack() -> Iterator[Slack]:
     with Slack() as slack:
         slack.socket.enabled = True
-        slack.socket.ack_seconds = 2.0
+        slack.socket.ack_seconds = 30.0
         slack.socket.ping_seconds = 0.1
         yield slack
 
@@ -79,11 +80,11 @@ def test_a_click_goes_over_the_socket_and_is_acknowledged(slack: Slack, app: App
     slack.socket.ack_seconds = 0.3
     app.silent.set()
     assert bob.click(card, "approve").failed == "not acknowledged within 3 s"
-    assert len(app.got) == 2
+    until(lambda: len(app.got) == 2, "the second click")
 
 
 def test_an_event_comes_again_when_its_acknowledgement_got_lost(slack: Slack, app: App) -> None:
-    slack.socket.ack_seconds = 0.3
+    slack.socket.ack_seconds = 1.5
     slack.socket.lose_acks = 1
     answers = slack.send_event({"type": "app_uninstalled"})
     assert [answer.failed for answer in answers] == ["not acknowledged within 3 s", ""]
