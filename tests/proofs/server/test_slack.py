@@ -93,6 +93,7 @@ class Scene:
 def scene(tmp_path: Path, *, socket_mode: bool = False) -> Iterator[Scene]:
     port = free_port()
     with Slack() as slack:
+        slack.be_patient()
         settings = {"SLACK_API_URL": slack.api, "HITL_WEBHOOK_ALLOW_PRIVATE": "1"}
         served = Server(tmp_path, PUBLIC_URL=f"http://127.0.0.1:{port}", **settings)
         served.port = port

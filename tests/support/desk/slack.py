@@ -32,6 +32,7 @@ def connected(settings: Any) -> Iterator[Slack]:
         settings.PUBLIC_URL = DESK
         settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
         settings.SLACK_API_URL = slack.api
+        slack.be_patient()
         connect(slack)
         yield slack
 

@@ -23,6 +23,7 @@ without text). Leaving the block fails while there are some; `take_objections()`
 - `slack.send_event({"type": "app_uninstalled"})` brings an event, again until it is accepted; `repeats=1` once more.
 - `slack.socket.enabled = True` turns Socket Mode on: clicks go over WebSockets then. `slack.socket.disconnect(reason)`,
   `.lose_acks = 1`, `.pieces = 3` (frames a message), and for each of `slack.socket.links`: `kill()`, `freeze()`, `close()`.
+- `slack.be_patient()` waits for answers, and accepts triggers, longer than three seconds: for tests about something else.
 - `slack.create_app(manifest)` sets scopes, addresses and Socket Mode from a manifest, which is checked.
 - `slack.url` shows the channels as pages whose buttons work, `slack.url + "/channels/ID?as=bob"` what bob sees.
 

@@ -42,7 +42,7 @@ class Answer:
 
 
 def by_http(url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-    response = httpx.post(url, headers=dict(headers), content=body, timeout=2 * ANSWER_SECONDS)
+    response = httpx.post(url, headers=dict(headers), content=body, timeout=60)
     return response.status_code, response.headers, response.content
 
 

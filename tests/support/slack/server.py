@@ -109,6 +109,12 @@ class Slack:
         self.request_url = settings.get("interactivity", {}).get("request_url", "")
         self.events_url = settings.get("event_subscriptions", {}).get("request_url", "")
 
+    def be_patient(self) -> None:
+        """Wait longer than Slack does: other tests may keep the machine busy."""
+        self.answer_seconds = 30.0
+        self.triggers.seconds = 30.0
+        self.socket.ack_seconds = 30.0
+
     def will(self, method: str, *faults: Fault) -> None:
         """Let the next calls of a method meet these faults, one each."""
         self.faults[method].extend(faults)

@@ -23,6 +23,7 @@ class Trigger:
 @dataclass
 class Triggers:
     clock: Callable[[], float]
+    seconds: float = TRIGGER_SECONDS
     given: dict[str, Trigger] = field(default_factory=dict)
 
     def give(self, user: str) -> str:
@@ -37,7 +38,7 @@ class Triggers:
             raise Refused("invalid_trigger_id")
         if trigger.used:
             raise Refused("exchanged_trigger_id")
-        if self.clock() - trigger.at > TRIGGER_SECONDS:
+        if self.clock() - trigger.at > self.seconds:
             raise Refused("expired_trigger_id")
         trigger.used = True
         return trigger.user

@@ -38,7 +38,6 @@ def slack(settings, monkeypatch) -> Iterator[Slack]:
     monkeypatch.setattr(socket_mode, "LONGEST_WAIT", 0.1)
     with connected(settings) as slack:
         slack.socket.enabled = True
-        slack.socket.ack_seconds = 30.0
         ChannelConnection.objects.update(socket_state="lost")
         yield slack
         socket_mode.stop_all(10)
