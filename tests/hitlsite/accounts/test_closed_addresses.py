@@ -54,7 +54,6 @@ OPEN_TO_A_STALE_ADMINISTRATOR = {
     "/settings/sessions/1/end/",
     "/settings/sessions/end-others/",
     "/settings/sign-in/",
-    "/settings/slack/unlink/1/",
     "/settings/theme/",
 }
 
