@@ -55,7 +55,7 @@ def each(agent: Machine, approver: Machine, **ask) -> dict[str, int]:
     return found
 
 
-#: PostgreSQL takes a lock on the id of a tool call; SQLite has one writer at a time.
+#: PostgreSQL takes a lock on the id of a tool call, and on the sessions of the decider; SQLite has one writer at a time.
 LOCK = int(connection.vendor == "postgresql")
 
 
