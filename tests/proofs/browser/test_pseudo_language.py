@@ -12,6 +12,7 @@ from zoneinfo import available_timezones
 
 import pytest
 
+from approvals.access.token_claims import ALGORITHMS
 from approvals.administration.connecting.integrations import INTEGRATIONS
 from approvals.outbound import outbox
 from approvals.record.events import EVENTS
@@ -56,7 +57,8 @@ WORDS = re.compile(
 DATA = {
     "auth_user": ("username",),
     "auth_group": ("name",),
-    "approvals_apikey": ("name",),
+    "approvals_apikey": ("name", "claim_value"),
+    "approvals_tokenissuer": ("name", "issuer", "audience"),
     "approvals_workflow": ("title", "agent", "source", "key"),
     "approvals_approvalrequest": (
         "title", "message", "tool_name", "field_name", "input", "options", "context", "suggestions", "said_before",
@@ -187,10 +189,11 @@ def test_the_reader_of_pages_finds_what_is_not_translated(text, left):
 
 
 def test_every_page_is_translated(windows, travellers, abroad, sights):
-    # Time zones, languages, frameworks and events have names of their own, which are the same in every language.
+    # Time zones, languages, frameworks, algorithms and events have the same names in every language.
     zones = sorted(available_timezones(), key=len, reverse=True)
     frameworks = sorted((each.title for each in INTEGRATIONS if isinstance(each.title, str)), key=len, reverse=True)
-    data = [*zones, *frameworks, *outbox.EVENTS, catalogues.PSEUDO, *data_of(abroad)]
+    of_tokens = [*ALGORITHMS, "/.well-known/openid-configuration:"]
+    data = [*zones, *frameworks, *of_tokens, *outbox.EVENTS, catalogues.PSEUDO, *data_of(abroad)]
     shown = {name: place for name, place in sights.items() if name not in FOR_PROGRAMMERS}
     found = {name: bare(page, data) for name, page in each_page(windows, travellers, abroad, shown)}
     assert {name: texts for name, texts in found.items() if texts} == {}

@@ -61,20 +61,21 @@ def test_of_two_creations_at_once_one_is_refused(directory):
         assert sorted(race(*calls)) == [201, 409]
 
 
-def test_a_leaver_decides_nothing_with_a_call_that_waits(directory):
-    actor = in_a_browser()
-    request = make_request(alice(), tool_name="pay")
+def test_a_leaver_is_gone_after_the_decision_that_they_had_begun(directory):
+    actor, owner = in_a_browser(), alice()
+    request, later = (make_request(owner, tool_name="pay") for _ in range(2))
     with transaction.atomic():
         lock_known_workflow(request.workflow_id)
         act = Act(lambda: actions.decide(request.pk, Answer(Verdict.APPROVE), by=actor, via=Door.REST)).begun()
         act.until_it_waits()
         leave = {"op": "replace", "path": "active", "value": False}
         left = Act(lambda: directory.patch({"id": f"p{actor.pk}"}, leave).status).begun()
-        assert left.ended() == 204
-    error = act.ended()
-    assert isinstance(error, NotAuthenticated)
-    assert error.code == OUT
-    assert (stored(request).status, Decision.objects.count()) == ("pending", 0)
+        left.until_it_waits()
+    assert (act.ended().decision.verdict, left.ended()) == (Verdict.APPROVE, 204)
+    with pytest.raises(NotAuthenticated) as refusal:
+        actions.decide(later.pk, Answer(Verdict.APPROVE), by=actor, via=Door.REST)
+    assert refusal.value.code == OUT
+    assert (stored(request).status, stored(later).status, Decision.objects.count()) == ("approved", "pending", 1)
 
 
 def test_deactivation_and_decision_at_once_are_one_after_the_other(directory):
