@@ -75,6 +75,12 @@ def content_of(request: ApprovalRequest, shows: str) -> CardContent:
     )
 
 
+def hidden(content: CardContent) -> CardContent:
+    """Return a card that shows nothing but how its request ended."""
+    words = _("Its content is hidden, because not everyone here may see it any more.")
+    return CardContent(title=_("Request"), parts=(), about=words, ending=content.ending)
+
+
 def ending_of(request: ApprovalRequest) -> str:
     """Return how a request ended, in words."""
     decision = request.decision

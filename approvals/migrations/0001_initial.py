@@ -2016,7 +2016,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("look", models.CharField(blank=True, max_length=64)),
-                ("synced_at", models.DateTimeField()),
+                ("synced_at", models.DateTimeField(null=True)),
                 ("ended", models.BooleanField(default=False)),
                 ("reported", models.BooleanField(default=False)),
                 ("attempts", models.PositiveIntegerField(default=0)),
@@ -2051,7 +2051,9 @@ class Migration(migrations.Migration):
             options={
                 "indexes": [
                     models.Index(
-                        condition=models.Q(("reported", False)), fields=["next_attempt_at"], name="channel_card_open"
+                        condition=models.Q(("reported", False), ("synced_at__isnull", True), _connector="OR"),
+                        fields=["next_attempt_at"],
+                        name="channel_card_open",
                     )
                 ],
                 "constraints": [

@@ -76,6 +76,11 @@ def audience_of(rule: NotificationRule) -> list[User]:
     return [person for person in people if person.is_active]
 
 
+def all_see(people: Collection[User], request: ApprovalRequest) -> bool:
+    """Return whether there are such people, and all of them may see a request."""
+    return 0 < len(people) == len(_seeing(people, request))
+
+
 def _of_everyone(
     request: ApprovalRequest,
     rules: Iterable[NotificationRule],
@@ -205,11 +210,10 @@ def _channels(
 ) -> Iterator[Recipient]:
     for rule in rules:
         audience = audience_of(rule) if rule.route != Route.MAIL else []
-        seeing = _seeing(audience, request)
         if rule.route == Route.BUTTONS and not rule.channel_id:
-            yield from _direct_cards(rule, seeing, request)
+            yield from _direct_cards(rule, _seeing(audience, request), request)
         # Everyone in a channel can read it, so all of them must be allowed to see the request.
-        elif not audience or len(seeing) < len(audience):
+        elif not all_see(audience, request):
             continue
         elif rule.route == Route.BUTTONS:
             yield f"card:{rule.pk}", Channel.CARD, CARDS, timezone.now()
