@@ -38,7 +38,7 @@ MAX_BUTTON = 75
 class CardContent:
     """A card in words. `parts` are texts that no one may read as markup; `whole`: they show everything that is approved.
 
-    `answers` are the offered ones: `approve`, `reject`, `answer` and `option`; `needs_message`: approving needs a message.
+    `answers` are the offered ones: `approve`, `edit`, `reject`, `answer` and `option`; `needs_message`: approving needs one.
     `ending` says how the request ended.
     """
 
@@ -226,7 +226,7 @@ def _answers(request: ApprovalRequest, shown: ShownContent) -> list[str]:
     if not request.pending or opened:
         return []
     if request.kind == Kind.APPROVAL:
-        return ["approve", "reject"]
+        return ["approve", "edit", "reject"]
     labels = [str(option["label"]) for option in shown.options]
     choice = labels and not request.multiple and len(labels) <= MAX_OPTIONS
     buttons = choice and all(len(visible(label)) <= MAX_BUTTON for label in labels)

@@ -214,6 +214,7 @@ def test_a_flood_for_one_channel_is_one_message_without_buttons_to_decide(slack)
     make_request(owner, title="Another?")
     assert sorted(card_in(slack, ops, "Another?").buttons) == [
         "pausepoint.approve",
+        "pausepoint.edit",
         "pausepoint.open",
         "pausepoint.reject",
     ]
