@@ -389,6 +389,24 @@ class Migration(migrations.Migration):
                         blank=True, help_text="Leave empty for all tools.", max_length=100, verbose_name="tool"
                     ),
                 ),
+                (
+                    "above_amount",
+                    models.FloatField(
+                        blank=True,
+                        help_text="Only requests over this amount, or without an amount. Leave it empty for all requests.",
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(0)],
+                        verbose_name="above the amount",
+                    ),
+                ),
+                (
+                    "to_assignee",
+                    models.BooleanField(
+                        default=False,
+                        help_text="For direct messages in Slack: when a request is assigned to one of these people, instead of when it is new.",
+                        verbose_name="to the assignee only",
+                    ),
+                ),
                 ("active", models.BooleanField(default=True)),
                 (
                     "group",

@@ -12,7 +12,15 @@ from django.utils import timezone
 from approvals import actions
 from approvals.administration.scopes.actions import erase_scope
 from approvals.background import sweep
-from approvals.models import ChannelCard, ChannelClick, ChannelConnection, Decision, OutboxEvent, Preferences
+from approvals.models import (
+    ChannelCard,
+    ChannelClick,
+    ChannelConnection,
+    Decision,
+    OutboxEvent,
+    Preferences,
+    ToolSettings,
+)
 from approvals.states import Channel, Door, Verdict
 from tests.support.desk.carrying import group_of, later
 from tests.support.desk.requests import cancel, decide, make_request, stored
@@ -270,6 +278,39 @@ def test_muted_cards_and_quiet_hours_are_kept(slack):
     make_request(alice())
     carry()
     assert (ChannelCard.objects.count(), OutboxEvent.objects.filter(channel=Channel.CARD).count()) == (0, 0)
+
+
+def test_a_rule_may_be_for_requests_above_an_amount_only(slack):
+    approver = bob()
+    ops = slack.channel("ops", linked(slack, approver))
+    rule_for(approver, ops, above_amount=100)
+    owner = alice()
+    ToolSettings.objects.create(tool_name="pay", key_fields=["/total"])
+    for title, value in [("Under?", 100), ("Over?", 101), ("Owed?", -101)]:
+        make_request(owner, title=title, tool_name="pay", input={"total": value, "amount": 1})
+    make_request(owner, title="None?", tool_name="order", input={})
+    carry()
+    titles = [message.words.splitlines()[0] for message in ops.messages]
+    assert titles == ["Over?", "Owed?", "None?"]
+
+
+def test_a_rule_may_send_a_card_to_the_assignee_when_someone_assigns_a_request(slack):
+    approver = bob()
+    other = make_person("dora", "decide_approvalrequest", "view_approvalrequest")
+    linked(slack, approver)
+    linked(slack, other)
+    rule_for(group_of(approver, other), to_assignee=True)
+    request = make_request(alice())
+    quiet = make_request(request.requested_by)
+    carry()
+    assert ChannelCard.objects.count() == 0
+    actions.assign(request.pk, by=other, via=Door.DASHBOARD, to=approver)
+    carry()
+    assert [(card.person, card.request) for card in ChannelCard.objects.all()] == [(approver, request)]
+    Preferences.objects.create(person=approver, muted=["card:assigned"])
+    actions.assign(quiet.pk, by=other, via=Door.DASHBOARD, to=approver)
+    carry()
+    assert ChannelCard.objects.count() == 1
 
 
 def test_calls_wait_as_long_as_slack_asks(slack):

@@ -214,4 +214,9 @@ def test_the_preview_shows_the_card_of_a_rule_and_no_more_than_the_administrator
     assert browser(stranger).get(PAGE).status_code == 200
     make_request(stranger, title="Mine?")
     shown = parse(browser(stranger).get(f"{PAGE}preview/{rule.pk}/").text)
-    assert [badge.words for badge in shown.find("span", class_="badge")] == ["Approve", "Reject…", "Open"]
+    assert [badge.words for badge in shown.find("span", class_="badge")] == [
+        "Approve",
+        "Approve with changes…",
+        "Reject…",
+        "Open",
+    ]
