@@ -1,8 +1,10 @@
-"""The address to which Slack posts clicks and dialogs. Its signature is the only way in."""
+"""The addresses to which Slack posts clicks, dialogs and events. Its signature is the only way in."""
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qs
 
@@ -13,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from approvals.access.rate_limits import TooMany, client_address, count_wrong_key
 from approvals.actions.channels.connections import secrets_of
-from approvals.channels.slack.receive import ClickResponse, receive
+from approvals.channels.slack.receive import ClickResponse, receive, receive_event
 from approvals.channels.slack.signature import is_signed
 from approvals.db.canonical_json import NotCanonical, parse
 from approvals.exceptions import WrongMethod
@@ -24,33 +26,50 @@ from approvals.models import ChannelConnection
 MAX_BYTES = 1_000_000
 
 
+#: The text that Slack wants back from a new address.
+_CHALLENGE = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
+
+
 @csrf_exempt
 @login_not_required
 def interactivity(request: HttpRequest) -> HttpResponse:
     """Take a click or a dialog."""
+    return _answer(request, _interaction)
+
+
+@csrf_exempt
+@login_not_required
+def events(request: HttpRequest) -> HttpResponse:
+    """Take an event, or show Slack that this address is that of a desk, even before Slack is connected."""
+    return _answer(request, _event)
+
+
+def _answer(
+    request: HttpRequest,
+    read: Callable[[ChannelConnection | None, bytes], ClickResponse],
+) -> HttpResponse:
     if request.method != "POST":
         return refusal_page(request, WrongMethod("POST"))
     connection = ChannelConnection.objects.filter(
         kind=ChannelConnection.Kind.SLACK
     ).first()
-    if connection is None:
-        return _refused(
-            request, HTTPStatus.NOT_FOUND, _("Slack is not connected."), "not_connected"
-        )
     body = _body(request)
     if body is None:
         words = _("The body is larger than 1 MB.")
         return _refused(
             request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words, "too_large"
         )
-    if not _is_from_slack(request, connection, body):
+    if connection is not None and not _is_from_slack(request, connection, body):
         return _unsigned(request)
-    reply = _reply(connection, body)
+    reply = read(connection, body)
+    if reply.status == HTTPStatus.NOT_FOUND:
+        words = _("Slack is not connected.")
+        return _refused(request, HTTPStatus.NOT_FOUND, words, "not_connected")
     if reply.status == HTTPStatus.FORBIDDEN:
         words = _("This is from another app or workspace than the connected one.")
         return _refused(request, HTTPStatus.FORBIDDEN, words, "other_app")
     if reply.status == HTTPStatus.BAD_REQUEST:
-        words = _("This is not a click or a dialog of Slack.")
+        words = _("This is not a click, a dialog or an event of Slack.")
         return _refused(request, HTTPStatus.BAD_REQUEST, words, "bad_body")
     return HttpResponse() if reply.body is None else JsonResponse(reply.body)
 
@@ -87,7 +106,29 @@ def _unsigned(request: HttpRequest) -> HttpResponse:
     return _refused(request, HTTPStatus.UNAUTHORIZED, words, "wrong_signature")
 
 
-def _reply(connection: ChannelConnection, body: bytes) -> ClickResponse:
+def _event(connection: ChannelConnection | None, body: bytes) -> ClickResponse:
+    try:
+        payload = parse(body.decode())
+    except (ValueError, NotCanonical):
+        payload = None
+    sent = payload if isinstance(payload, Mapping) else {}
+    challenge = (
+        sent.get("challenge") if sent.get("type") == "url_verification" else None
+    )
+    if isinstance(challenge, str) and _CHALLENGE.fullmatch(challenge):
+        return ClickResponse(body={"challenge": challenge})
+    if connection is None:
+        return ClickResponse(HTTPStatus.NOT_FOUND)
+    return (
+        receive_event(connection, sent)
+        if sent
+        else ClickResponse(HTTPStatus.BAD_REQUEST)
+    )
+
+
+def _interaction(connection: ChannelConnection | None, body: bytes) -> ClickResponse:
+    if connection is None:
+        return ClickResponse(HTTPStatus.NOT_FOUND)
     try:
         fields = parse_qs(
             body.decode(), strict_parsing=True, errors="strict", max_num_fields=10
