@@ -107,7 +107,10 @@ def _carried_for(click: ChannelClick, account: ChannelAccount) -> Carried:
         )
     except Refusal as refusal:
         return _refused(click, refusal)
-    _adopt(click, result)
+    # A card that was posted without being stored is kept up to date from now on.
+    cards.adopt_card(
+        click.connection, result.request, click.channel_id, click.message_ts
+    )
     return _counted(result)
 
 
@@ -153,13 +156,6 @@ def _refused(click: ChannelClick, refusal: Refusal) -> Carried:
             click.message_ts,
         )
     return Carried(refusal.code, str(refusal))
-
-
-def _adopt(click: ChannelClick, result: Outcome) -> None:
-    """Keep a card up to date that was posted without being stored."""
-    cards.adopt_card(
-        click.connection, result.request, click.channel_id, click.message_ts
-    )
 
 
 def _counted(result: Outcome) -> Carried:

@@ -64,7 +64,7 @@ def content_of(request: ApprovalRequest, shows: str) -> CardContent:
     options = [str(option["label"]) for option in shown.options]
     return CardContent(
         title=cut(title, MAX_TITLE),
-        parts=parts if parts is not None else _cut_parts(texts.lines),
+        parts=[cut("\n".join(texts.lines), MAX_PART)] if parts is None else parts,
         about=_about(request),
         votes=_("Votes: %(progress)s") % {"progress": ballot.words} if ballot else "",
         whole=whole,
@@ -197,10 +197,6 @@ def _chunks(lines: Sequence[str]) -> list[str] | None:
         else:
             parts.append(line)
     return parts
-
-
-def _cut_parts(lines: Sequence[str]) -> list[str]:
-    return [cut("\n".join(lines), MAX_PART)]
 
 
 def _about(request: ApprovalRequest) -> str:
