@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
+from approvals.actions.channels import cards
 from approvals.administration.scopes.actions import erase_scope
 from approvals.background import sweep
 from approvals.models import (
@@ -253,6 +254,21 @@ def test_a_card_in_a_channel_loses_its_content_while_its_approvers_may_not_see_t
     erase_scope(scope.pk, by=admin, via=Door.DASHBOARD)
     carry()
     assert ("amount: 120" in card.words, "pausepoint.approve" in card.buttons) == (True, True)
+
+
+def test_a_card_that_is_shown_while_rights_change_is_looked_at_again(slack):
+    approver = bob()
+    ops = slack.channel("ops", linked(slack, approver))
+    rule_for(approver, ops)
+    request = make_request(alice())
+    row = stored_card(card_in(slack, ops))
+    assert (row.synced_at, cards.claim(row)) == (request.changed_at, True)
+    cards.look_again()
+    cards.card_shown(row, look=row.look, synced_at=request.changed_at, ended=False, reported=False)
+    assert ChannelCard.objects.get().synced_at is None
+    due_again()
+    carry()
+    assert ChannelCard.objects.get().synced_at == request.changed_at
 
 
 def test_a_person_who_may_no_longer_see_a_request_is_left_its_end(slack):
