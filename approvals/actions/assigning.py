@@ -21,7 +21,7 @@ from approvals.actions.publishing import publish_handling
 from approvals.exceptions import AssignedMeanwhile, CannotBeAssigned, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
-from approvals.outbound import outbox
+from approvals.outbound.recipients import notify_assignee
 from approvals.states import Door
 
 
@@ -143,7 +143,7 @@ def assign(
                 people=[previous],
             )
             if to is not None and to.pk != by.pk:
-                outbox.notify_person("request.assigned", request, to)
+                notify_assignee(request, to)
             return request
     raise too_late(request.decision)
 

@@ -21,7 +21,13 @@ from approvals.asking.answers import Answer
 from approvals.channels.accounts import account_behind, actor_of
 from approvals.channels.content import ending_of
 from approvals.db import pool
-from approvals.exceptions import AlreadyDecided, Expired, FactorMissing, Refusal
+from approvals.exceptions import (
+    AlreadyDecided,
+    Changed,
+    Expired,
+    FactorMissing,
+    Refusal,
+)
 from approvals.forms.decision import sent_decision
 from approvals.models import ChannelAccount, ChannelClick
 from approvals.models.actors import ChannelActor
@@ -101,7 +107,10 @@ def _carried_for(click: ChannelClick, account: ChannelAccount) -> Carried:
         )
     except Refusal as refusal:
         return _refused(click, refusal)
-    _adopt(click, result)
+    # A card that was posted without being stored is kept up to date from now on.
+    cards.adopt_card(
+        click.connection, result.request, click.channel_id, click.message_ts
+    )
     return _counted(result)
 
 
@@ -113,6 +122,8 @@ def _answer(actor: ChannelActor, data: Mapping[str, Any]) -> Answer | None:
             return Answer(Verdict.APPROVE, comment or "")
         case "reject" if comment is not None:
             return Answer(Verdict.REJECT, comment)
+        case "edit" if "edited_input" in data:
+            return Answer(Verdict.EDIT, comment or "", data["edited_input"])
         case "answer" if "answer" in data:
             return Answer(Verdict.RESPOND, answer=data["answer"])
         case "option":
@@ -126,10 +137,12 @@ def _answer(actor: ChannelActor, data: Mapping[str, Any]) -> Answer | None:
 
 
 def _unopened(actor: ChannelActor, data: Mapping[str, Any]) -> Carried:
-    """Return why a click opened no dialog. Raise NotFound."""
+    """Return why a click or a dialog was not carried out. Raise NotFound or Changed."""
     request = get_request_for(standing_of(actor), UUID(data["request"]))
     if not request.pending:
         return Carried("already_decided", ending_of(request))
+    if data["digest"] != request.voted_digest:
+        raise Changed(request.voted_digest)
     words = _("This cannot be answered here. Nothing was decided. Open the request.")
     return Carried("not_opened", words)
 
@@ -143,13 +156,6 @@ def _refused(click: ChannelClick, refusal: Refusal) -> Carried:
             click.message_ts,
         )
     return Carried(refusal.code, str(refusal))
-
-
-def _adopt(click: ChannelClick, result: Outcome) -> None:
-    """Keep a card up to date that was posted without being stored."""
-    cards.adopt_card(
-        click.connection, result.request, click.channel_id, click.message_ts
-    )
 
 
 def _counted(result: Outcome) -> Carried:

@@ -38,7 +38,7 @@ MAX_BUTTON = 75
 class CardContent:
     """A card in words. `parts` are texts that no one may read as markup; `whole`: they show everything that is approved.
 
-    `answers` are the offered ones: `approve`, `reject`, `answer` and `option`; `needs_message`: approving needs a message.
+    `answers` are the offered ones: `approve`, `edit`, `reject`, `answer` and `option`; `needs_message`: approving needs one.
     `ending` says how the request ended.
     """
 
@@ -64,7 +64,7 @@ def content_of(request: ApprovalRequest, shows: str) -> CardContent:
     options = [str(option["label"]) for option in shown.options]
     return CardContent(
         title=cut(title, MAX_TITLE),
-        parts=parts if parts is not None else _cut_parts(texts.lines),
+        parts=[cut("\n".join(texts.lines), MAX_PART)] if parts is None else parts,
         about=_about(request),
         votes=_("Votes: %(progress)s") % {"progress": ballot.words} if ballot else "",
         whole=whole,
@@ -73,6 +73,12 @@ def content_of(request: ApprovalRequest, shows: str) -> CardContent:
         needs_message=terms_of(request.terms).reason == MessageRule.ALWAYS,
         ending="" if request.pending else ending_of(request),
     )
+
+
+def hidden(content: CardContent) -> CardContent:
+    """Return a card that shows nothing but how its request ended."""
+    words = _("Its content is hidden, because not everyone here may see it any more.")
+    return CardContent(title=_("Request"), parts=(), about=words, ending=content.ending)
 
 
 def ending_of(request: ApprovalRequest) -> str:
@@ -193,10 +199,6 @@ def _chunks(lines: Sequence[str]) -> list[str] | None:
     return parts
 
 
-def _cut_parts(lines: Sequence[str]) -> list[str]:
-    return [cut("\n".join(lines), MAX_PART)]
-
-
 def _about(request: ApprovalRequest) -> str:
     facts: list[Any] = [_("Asked by %(name)s") % {"name": _asker(request)}]
     if request.priority in {Priority.HIGH, Priority.CRITICAL}:
@@ -220,7 +222,7 @@ def _answers(request: ApprovalRequest, shown: ShownContent) -> list[str]:
     if not request.pending or opened:
         return []
     if request.kind == Kind.APPROVAL:
-        return ["approve", "reject"]
+        return ["approve", "edit", "reject"]
     labels = [str(option["label"]) for option in shown.options]
     choice = labels and not request.multiple and len(labels) <= MAX_OPTIONS
     buttons = choice and all(len(visible(label)) <= MAX_BUTTON for label in labels)

@@ -10,6 +10,7 @@ app_name = "slack"
 
 urlpatterns = [
     path("api/slack/interactivity", endpoint.interactivity, name="interactivity"),
+    path("api/slack/events", endpoint.events, name="events"),
     path("settings/slack/", pages.setup, name="setup"),
     path("settings/slack/test/", pages.send_test, name="test"),
     path("settings/slack/preview/<int:pk>/", pages.preview, name="preview"),

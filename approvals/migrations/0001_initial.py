@@ -389,6 +389,24 @@ class Migration(migrations.Migration):
                         blank=True, help_text="Leave empty for all tools.", max_length=100, verbose_name="tool"
                     ),
                 ),
+                (
+                    "above_amount",
+                    models.FloatField(
+                        blank=True,
+                        help_text="Only requests over this amount, or without an amount. Leave it empty for all requests.",
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(0)],
+                        verbose_name="above the amount",
+                    ),
+                ),
+                (
+                    "to_assignee",
+                    models.BooleanField(
+                        default=False,
+                        help_text="For direct messages in Slack: when a request is assigned to one of these people, instead of when it is new.",
+                        verbose_name="to the assignee only",
+                    ),
+                ),
                 ("active", models.BooleanField(default=True)),
                 (
                     "group",
@@ -2016,7 +2034,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("look", models.CharField(blank=True, max_length=64)),
-                ("synced_at", models.DateTimeField()),
+                ("synced_at", models.DateTimeField(null=True)),
                 ("ended", models.BooleanField(default=False)),
                 ("reported", models.BooleanField(default=False)),
                 ("attempts", models.PositiveIntegerField(default=0)),
@@ -2051,7 +2069,9 @@ class Migration(migrations.Migration):
             options={
                 "indexes": [
                     models.Index(
-                        condition=models.Q(("reported", False)), fields=["next_attempt_at"], name="channel_card_open"
+                        condition=models.Q(("reported", False), ("synced_at__isnull", True), _connector="OR"),
+                        fields=["next_attempt_at"],
+                        name="channel_card_open",
                     )
                 ],
                 "constraints": [

@@ -115,8 +115,8 @@ class Shows(models.TextChoices):
 class ChannelCard(models.Model):
     """A posted card of a request, rewritten until the request has ended and its result was reported.
 
-    `look` is the digest of the posted card, `synced_at` the `changed_at` of the request that it shows. `ended`: it shows the end;
-    `reported`: its thread knows the result, or never will.
+    `look` is the digest of the posted card, `synced_at` the `changed_at` of the request that it shows, null to look at it again.
+    `ended`: it shows the end; `reported`: its thread knows the result, or never will.
     """
 
     connection = models.ForeignKey(
@@ -133,7 +133,7 @@ class ChannelCard(models.Model):
     message_ts = models.CharField(max_length=40)
     shows = models.CharField(max_length=6, choices=Shows, default=Shows.TITLE)
     look = models.CharField(max_length=64, blank=True)
-    synced_at = models.DateTimeField()
+    synced_at = models.DateTimeField(null=True)
     ended = models.BooleanField(default=False)
     reported = models.BooleanField(default=False)
     attempts = models.PositiveIntegerField(default=0)
@@ -151,7 +151,7 @@ class ChannelCard(models.Model):
             models.Index(
                 fields=["next_attempt_at"],
                 name="channel_card_open",
-                condition=Q(reported=False),
+                condition=Q(reported=False) | Q(synced_at__isnull=True),
             )
         ]
 

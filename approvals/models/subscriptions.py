@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q, Value
 from django.utils import timezone
@@ -139,6 +139,22 @@ class NotificationRule(models.Model):
     tool_name = models.CharField(
         _("tool"), max_length=100, blank=True, help_text=_("Leave empty for all tools.")
     )
+    above_amount = models.FloatField(
+        _("above the amount"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text=_(
+            "Only requests over this amount, or without an amount. Leave it empty for all requests."
+        ),
+    )
+    to_assignee = models.BooleanField(
+        _("to the assignee only"),
+        default=False,
+        help_text=_(
+            "For direct messages in Slack: when a request is assigned to one of these people, instead of when it is new."
+        ),
+    )
     active = models.BooleanField(default=True)
 
     class Meta:
@@ -169,6 +185,11 @@ class NotificationRule(models.Model):
         if self.channel_id and self.route != Route.BUTTONS:
             unused = _("Remove the channel, or choose Slack with buttons as the route.")
             raise ValidationError({"channel_id": unused})
+        if self.to_assignee and (self.channel_id or self.route != Route.BUTTONS):
+            unused = _(
+                "Choose Slack with buttons as the route, and remove the channel."
+            )
+            raise ValidationError({"to_assignee": unused})
         if self.route == Route.BUTTONS and not ChannelConnection.objects.exists():
             raise ValidationError(
                 {"route": _("Connect Slack first, under Administration > Slack.")}

@@ -35,6 +35,7 @@ def recipients_of(
     row: OutboxEvent, request: ApprovalRequest, rules: Sequence[NotificationRule]
 ) -> list[Recipient]:
     """Return the recipients of the notice in this outbox row, without duplicates."""
+    rules = [rule for rule in rules if not rule.to_assignee]
     terms = terms_of(request.terms)
     wanted = wanted_voters(request)
     # For a new stage, a changed input or a reminder, notify only the people whose votes are wanted now.
@@ -76,6 +77,48 @@ def audience_of(rule: NotificationRule) -> list[User]:
     return [person for person in people if person.is_active]
 
 
+def _fits(rule: NotificationRule, request: ApprovalRequest) -> bool:
+    """Return whether a rule is for this request. As in scopes, a missing amount is over every amount."""
+    over = (
+        rule.above_amount is None
+        or request.amount is None
+        or abs(request.amount) > rule.above_amount
+    )
+    return (
+        over
+        and request.urgency <= URGENCY[Priority(rule.min_priority)]
+        and fold(rule.tool_name) in {"", fold(request.tool_name)}
+    )
+
+
+def notify_assignee(request: ApprovalRequest, person: User) -> None:
+    """Write a mail to a new assignee, and a direct message by a rule; call this inside the transaction of the event."""
+    outbox.notify_person("request.assigned", request, person)
+    rules = NotificationRule.objects.filter(active=True, to_assignee=True)
+    fitting = [
+        rule
+        for rule in rules.select_related("person", "group").order_by("pk")
+        if person in audience_of(rule) and _fits(rule, request)
+    ]
+    if not fitting:
+        return
+    preferences = preferences_of_people({person.pk}).get(person.pk)
+    if preferences is not None and f"{Channel.CARD}:assigned" in preferences.muted:
+        return
+    row = OutboxEvent(
+        channel=Channel.CARD,
+        target=f"card:{fitting[0].pk}:{person.pk}",
+        lane=CARDS,
+        next_attempt_at=outbox.due_for(preferences, request),
+    )
+    outbox.write_request_event("request.assigned", [row], request)
+
+
+def all_see(people: Collection[User], request: ApprovalRequest) -> bool:
+    """Return whether there are such people, and all of them may see a request."""
+    return 0 < len(people) == len(_seeing(people, request))
+
+
 def _of_everyone(
     request: ApprovalRequest,
     rules: Iterable[NotificationRule],
@@ -89,8 +132,7 @@ def _of_everyone(
     fitting = [
         rule
         for rule in rules
-        if request.urgency <= URGENCY[Priority(rule.min_priority)]
-        and fold(rule.tool_name) in {"", fold(request.tool_name)}
+        if _fits(rule, request)
         and (only is None or any(person.pk in only for person in audience_of(rule)))
     ]
     duty = on_duty_in(
@@ -205,11 +247,10 @@ def _channels(
 ) -> Iterator[Recipient]:
     for rule in rules:
         audience = audience_of(rule) if rule.route != Route.MAIL else []
-        seeing = _seeing(audience, request)
         if rule.route == Route.BUTTONS and not rule.channel_id:
-            yield from _direct_cards(rule, seeing, request)
+            yield from _direct_cards(rule, _seeing(audience, request), request)
         # Everyone in a channel can read it, so all of them must be allowed to see the request.
-        elif not audience or len(seeing) < len(audience):
+        elif not all_see(audience, request):
             continue
         elif rule.route == Route.BUTTONS:
             yield f"card:{rule.pk}", Channel.CARD, CARDS, timezone.now()

@@ -28,7 +28,7 @@ def store_card(
     shows: str,
     look: str,
 ) -> ChannelCard:
-    """Store a card that was posted, as it shows this request."""
+    """Store a card that was posted. It is looked at once more, because rights may have changed meanwhile."""
     card, _new = ChannelCard.objects.get_or_create(
         connection=connection,
         channel_id=channel_id,
@@ -38,7 +38,6 @@ def store_card(
             "person": person,
             "shows": shows,
             "look": look,
-            "synced_at": request.changed_at,
         },
     )
     return card
@@ -55,7 +54,7 @@ def adopt_card(
     ChannelCard.objects.get_or_create(
         connection=connection,
         **known,
-        defaults={"request": request, "synced_at": request.created_at, "look": "lost"},
+        defaults={"request": request, "look": "lost"},
     )
 
 
@@ -71,15 +70,20 @@ def claim(row: Any, lease: timedelta = LEASE) -> bool:
 def card_shown(
     card: ChannelCard, *, look: str, synced_at: datetime, ended: bool, reported: bool
 ) -> None:
-    """Store the present state of a card."""
-    ChannelCard.objects.filter(pk=card.pk).update(
-        look=look,
-        synced_at=synced_at,
-        ended=ended,
-        reported=reported,
-        attempts=0,
-        next_attempt_at=Now(),
+    """Store the present state of a card. It stays due if `look_again` came meanwhile."""
+    shown = ChannelCard.objects.filter(pk=card.pk)
+    shown.update(look=look, ended=ended, reported=reported)
+    shown.filter(attempts=card.attempts).update(
+        synced_at=synced_at, attempts=0, next_attempt_at=Now()
     )
+
+
+def look_again() -> None:
+    """Let all cards be looked at again, because people may see other requests now than before.
+
+    The number of attempts tells a process that shows a card just now that it may have read the former rights.
+    """
+    ChannelCard.objects.update(synced_at=None, attempts=F("attempts") + 1)
 
 
 def try_again(row: Any, retry_after: int = 0) -> None:
@@ -91,4 +95,6 @@ def try_again(row: Any, retry_after: int = 0) -> None:
 
 def give_up(card: ChannelCard) -> None:
     """Leave a card as it is, because its message or its conversation is gone."""
-    ChannelCard.objects.filter(pk=card.pk).update(ended=True, reported=True)
+    ChannelCard.objects.filter(pk=card.pk).update(
+        ended=True, reported=True, synced_at=Now()
+    )

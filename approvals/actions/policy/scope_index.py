@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import CharField, Exists, Q, QuerySet
 
+from approvals.actions.channels.cards import look_again
 from approvals.db.canonical_json import digest
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import lock_name
@@ -76,6 +77,7 @@ def compare_earlier_requests() -> None:
     """Compare requests older than the last scope with all scopes: pending ones first, then the latest ones."""
     while _compare_waiting() or _compare_next():
         pass
+    look_again()
 
 
 def uncompared() -> QuerySet[ApprovalRequest]:

@@ -11,6 +11,7 @@ from operator import itemgetter
 from uuid import UUID
 
 from approvals.access.standing import NOBODY, Standing, standings_of
+from approvals.actions.channels.cards import look_again
 from approvals.actions.logins import EndReason, end_sessions
 from approvals.actions.policy.grants.end import end_lost_grants
 from approvals.actions.policy.undecidable import ask_for_check
@@ -36,7 +37,7 @@ def standing_before(people: Collection[int]) -> Before:
 
 
 def standing_changed(before: Before) -> None:
-    """End grants and sessions of people who have lost rights since `before`, and request a check and recount.
+    """End grants and sessions of people who have lost rights since `before`, and request a check, a recount and a look at cards.
 
     A session ends if its person has lost any right, however they held it, or their account. Scopes and absences limit each
     decision under its lock, and end no session.
@@ -52,3 +53,4 @@ def standing_changed(before: Before) -> None:
             )
     ask_for_check()
     ask_for_recount()
+    look_again()

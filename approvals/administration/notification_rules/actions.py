@@ -24,8 +24,12 @@ FIELDS = (
     "shows",
     "min_priority",
     "tool_name",
+    "above_amount",
+    "to_assignee",
     "active",
 )
+#: The audience is recorded by name. Anyone who knows the Slack address can post there.
+UNRECORDED = {"person", "group", "slack_url"}
 
 
 def store_rule(
@@ -61,22 +65,11 @@ def _locked(rule_id: int) -> NotificationRule:
 
 
 def _record(rule: NotificationRule, change: str, by: User, via: Door) -> None:
-    # Without the Slack address: anyone who knows it can post there.
     data = {
         "change": change,
         "rule_id": rule.pk,
         "person": rule.person.get_username() if rule.person else None,
         "team": rule.group.name if rule.group else None,
-        **{
-            name: getattr(rule, name)
-            for name in (
-                "route",
-                "channel_id",
-                "shows",
-                "min_priority",
-                "tool_name",
-                "active",
-            )
-        },
+        **{name: getattr(rule, name) for name in FIELDS if name not in UNRECORDED},
     }
     audit.record("rule.changed", SUBJECT, data=data, actor=by, via=via)

@@ -50,6 +50,8 @@ class NotificationRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generi
             "shows",
             "min_priority",
             "tool_name",
+            "above_amount",
+            "to_assignee",
             "active",
         )
         labels: ClassVar = {"route": _("How"), "active": _("Active")}

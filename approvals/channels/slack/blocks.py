@@ -99,7 +99,9 @@ def _buttons(request: ApprovalRequest, content: CardContent) -> list[JsonDict]:
             )
             for number, label in enumerate(content.options)
         ]
-    if "answer" in offered and fields_of(request) is not None:
+    if "edit" in offered and fields_of(request, "edit") is not None:
+        buttons.append(_button("edit", _("Approve with changes…"), subject))
+    if "answer" in offered and fields_of(request, "answer") is not None:
         buttons.append(_button("answer", _("Answer…"), subject, style="primary"))
     if "reject" in offered:
         approval = "approve" in offered

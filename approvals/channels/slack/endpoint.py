@@ -1,19 +1,21 @@
-"""The address to which Slack posts clicks and dialogs. Its signature is the only way in."""
+"""The addresses to which Slack posts clicks, dialogs and events. Its signature is the only way in."""
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qs
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt
 
 from approvals.access.rate_limits import TooMany, client_address, count_wrong_key
 from approvals.actions.channels.connections import secrets_of
-from approvals.channels.slack.receive import ClickResponse, receive
+from approvals.channels.slack.receive import ClickResponse, receive, receive_event
 from approvals.channels.slack.signature import is_signed
 from approvals.db.canonical_json import NotCanonical, parse
 from approvals.exceptions import WrongMethod
@@ -22,36 +24,63 @@ from approvals.models import ChannelConnection
 
 #: A payload holds the whole message with its buttons, and a submitted form.
 MAX_BYTES = 1_000_000
+#: What anyone may send before Slack is connected.
+MAX_UNSIGNED = 1_000
+#: The refusals, in words and as a code.
+REFUSALS = {
+    400: (_("This is not a click, a dialog or an event of Slack."), "bad_body"),
+    401: (
+        _("The signature is wrong, or older than five minutes."),
+        "wrong_signature",
+    ),
+    403: (
+        _("This is from another app or workspace than the connected one."),
+        "other_app",
+    ),
+    404: (_("Slack is not connected."), "not_connected"),
+    413: (_("The body is larger than 1 MB."), "too_large"),
+}
+#: The text that Slack wants back from a new address.
+_CHALLENGE = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
 
 
 @csrf_exempt
 @login_not_required
 def interactivity(request: HttpRequest) -> HttpResponse:
     """Take a click or a dialog."""
+    return _answer(request, _interaction)
+
+
+@csrf_exempt
+@login_not_required
+def events(request: HttpRequest) -> HttpResponse:
+    """Take an event, or show Slack that this address is that of a desk, even before Slack is connected."""
+    return _answer(request, _event)
+
+
+def _answer(
+    request: HttpRequest,
+    read: Callable[[ChannelConnection | None, bytes], ClickResponse],
+) -> HttpResponse:
     if request.method != "POST":
         return refusal_page(request, WrongMethod("POST"))
     connection = ChannelConnection.objects.filter(
         kind=ChannelConnection.Kind.SLACK
     ).first()
-    if connection is None:
-        return _refused(
-            request, HTTPStatus.NOT_FOUND, _("Slack is not connected."), "not_connected"
-        )
     body = _body(request)
     if body is None:
-        words = _("The body is larger than 1 MB.")
-        return _refused(
-            request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words, "too_large"
-        )
-    if not _is_from_slack(request, connection, body):
-        return _unsigned(request)
-    reply = _reply(connection, body)
-    if reply.status == HTTPStatus.FORBIDDEN:
-        words = _("This is from another app or workspace than the connected one.")
-        return _refused(request, HTTPStatus.FORBIDDEN, words, "other_app")
-    if reply.status == HTTPStatus.BAD_REQUEST:
-        words = _("This is not a click or a dialog of Slack.")
-        return _refused(request, HTTPStatus.BAD_REQUEST, words, "bad_body")
+        reply = ClickResponse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    elif connection is not None and not _is_from_slack(request, connection, body):
+        try:
+            count_wrong_key(client_address(request))
+        except TooMany as refusal:
+            return refusal_page(request, refusal)
+        reply = ClickResponse(HTTPStatus.UNAUTHORIZED)
+    else:
+        reply = read(connection, body)
+    if reply.status in REFUSALS:
+        words, code = REFUSALS[reply.status]
+        return problem(request, HTTPStatus(reply.status), str(words), code)
     return HttpResponse() if reply.body is None else JsonResponse(reply.body)
 
 
@@ -77,17 +106,31 @@ def _is_from_slack(
     )
 
 
-def _unsigned(request: HttpRequest) -> HttpResponse:
-    """Refuse a call, and count it against the limit of its address."""
+def _event(connection: ChannelConnection | None, body: bytes) -> ClickResponse:
+    if connection is None and len(body) > MAX_UNSIGNED:
+        return ClickResponse(HTTPStatus.NOT_FOUND)
     try:
-        count_wrong_key(client_address(request))
-    except TooMany as refusal:
-        return refusal_page(request, refusal)
-    words = _("The signature is wrong, or older than five minutes.")
-    return _refused(request, HTTPStatus.UNAUTHORIZED, words, "wrong_signature")
+        payload = parse(body.decode())
+    except (ValueError, NotCanonical):
+        payload = None
+    sent = payload if isinstance(payload, Mapping) else {}
+    challenge = (
+        sent.get("challenge") if sent.get("type") == "url_verification" else None
+    )
+    if isinstance(challenge, str) and _CHALLENGE.fullmatch(challenge):
+        return ClickResponse(body={"challenge": challenge})
+    if connection is None:
+        return ClickResponse(HTTPStatus.NOT_FOUND)
+    return (
+        receive_event(connection, sent)
+        if sent
+        else ClickResponse(HTTPStatus.BAD_REQUEST)
+    )
 
 
-def _reply(connection: ChannelConnection, body: bytes) -> ClickResponse:
+def _interaction(connection: ChannelConnection | None, body: bytes) -> ClickResponse:
+    if connection is None:
+        return ClickResponse(HTTPStatus.NOT_FOUND)
     try:
         fields = parse_qs(
             body.decode(), strict_parsing=True, errors="strict", max_num_fields=10
@@ -97,9 +140,3 @@ def _reply(connection: ChannelConnection, body: bytes) -> ClickResponse:
     except (ValueError, KeyError, NotCanonical):
         return ClickResponse(HTTPStatus.BAD_REQUEST)
     return receive(connection, payload)
-
-
-def _refused(
-    request: HttpRequest, status: HTTPStatus, words: str, code: str
-) -> HttpResponse:
-    return problem(request, status, words, code)

@@ -13,15 +13,11 @@ BOT_SCOPES = ("chat:write", "im:write", "users:read")
 
 def manifest(*, socket_mode: bool = False) -> JsonDict:
     """Return the manifest of an app that posts cards and sends clicks to this desk, or keeps them for its connection."""
-    brought: JsonDict
-    if socket_mode:
-        # Without an address, events come over the connection too.
-        events = ["app_uninstalled", "tokens_revoked"]
-        brought = {"interactivity": {"is_enabled": True}}
-        brought["event_subscriptions"] = {"bot_events": events}
-    else:
-        address = settings.PUBLIC_URL + reverse("slack:interactivity")
-        brought = {"interactivity": {"is_enabled": True, "request_url": address}}
+    clicks: JsonDict = {"is_enabled": True}
+    events: JsonDict = {"bot_events": ["app_uninstalled", "tokens_revoked"]}
+    if not socket_mode:
+        clicks["request_url"] = settings.PUBLIC_URL + reverse("slack:interactivity")
+        events["request_url"] = settings.PUBLIC_URL + reverse("slack:events")
     return {
         "display_information": {
             "name": "Pausepoint",
@@ -30,7 +26,8 @@ def manifest(*, socket_mode: bool = False) -> JsonDict:
         "features": {"bot_user": {"display_name": "Pausepoint", "always_online": True}},
         "oauth_config": {"scopes": {"bot": list(BOT_SCOPES)}},
         "settings": {
-            **brought,
+            "interactivity": clicks,
+            "event_subscriptions": events,
             "org_deploy_enabled": False,
             "socket_mode_enabled": socket_mode,
             "token_rotation_enabled": False,

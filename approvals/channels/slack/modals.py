@@ -1,9 +1,12 @@
-"""Dialogs for messages, answers and flat forms, and their submitted values, with the errors of each field."""
+"""Dialogs for messages, changes, answers and flat forms, and their submitted values, with the errors of each field."""
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,17 +14,36 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from approvals.actions.checking import MAX_COMMENT, NOTHING_KNOWN, check
-from approvals.asking.answers import Answer
+from approvals.asking.answers import ABSENT
+from approvals.asking.secrets import request_content
 from approvals.channels.content import cut
 from approvals.exceptions import Invalid
-from approvals.forms.decision import ANSWER, answer_form, sent_decision, wants_json
+from approvals.forms.decision import (
+    ANSWER,
+    EDIT,
+    answer_form,
+    input_form,
+    sent_decision,
+    wants_json,
+)
 from approvals.forms.fields import SECRET, FormControl, Offer, Widget
+from approvals.forms.texts import index_of, text_for
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Verdict
 from approvals.text.text import in_one_line, visible
 
 REASON = "reason"
+VERDICTS = {
+    "approve": Verdict.APPROVE,
+    "edit": Verdict.EDIT,
+    "reject": Verdict.REJECT,
+    "answer": Verdict.RESPOND,
+}
+#: The dialogs with fields, and the prefixes of the names of their fields and errors.
+WITH_FIELDS = {"edit": EDIT, "answer": ANSWER}
+#: Characters and spellings that Slack's text fields may not give back as they were.
+_ALTERED = re.compile(r"&(amp|lt|gt);|:[\w+-]+:|\r|\u20e3")
 #: Slack's limits: inputs of a dialog, radio buttons and check boxes, options of a menu, characters of a text.
 MAX_FIELDS = 40
 MAX_BOXES = 10
@@ -36,18 +58,48 @@ FLAT = frozenset(
 )
 
 
-def fields_of(request: ApprovalRequest) -> Sequence[FormControl] | None:
-    """Return the fields for an answer to a question or a form; None if a dialog cannot show them in full."""
-    form = None if request.options else answer_form(request)
+def fields_of(request: ApprovalRequest, action: str) -> Sequence[FormControl] | None:
+    """Return the fields of a dialog beside its message; None if it cannot show them in full."""
+    if action not in WITH_FIELDS:
+        return ()
+    fields = _fields(request, action)
+    shown = 0 < len(fields) <= MAX_FIELDS and all(map(_is_flat, fields))
+    if action == "edit" and shown:
+        shown = all(_is_kept(each, _proposed(request, each)) for each in fields)
+    return fields if shown else None
+
+
+def _fields(request: ApprovalRequest, action: str) -> Sequence[FormControl]:
+    if request.options:
+        return _question(request)
+    if action == "edit":
+        form = input_form(request_content(request)) if request.voted_input else None
+    else:
+        form = answer_form(request)
     if form is not None:
         controls = form.children if form.widget == Widget.GROUP else (form,)
-        fields = [each for each in controls if each.widget != Widget.FIXED]
-    elif request.options:
-        fields = _question(request)
-    else:
-        fields = [] if wants_json(request) else [_lines("text", _("Your answer"))]
-    shown = 0 < len(fields) <= MAX_FIELDS and all(map(_is_flat, fields))
-    return fields if shown else None
+        return [each for each in controls if each.widget != Widget.FIXED]
+    if action == "edit" or wants_json(request):
+        return ()
+    return [_lines("text", _("Your answer"))]
+
+
+def _proposed(request: ApprovalRequest, field: FormControl) -> Any:
+    return request.voted_input.get(field.path[-1], ABSENT)
+
+
+def _is_kept(field: FormControl, value: Any) -> bool:
+    """Return whether Slack gives a proposed value back as it is, if no one changes it."""
+    if field.widget in {Widget.CHOICE, Widget.SEVERAL}:
+        return True
+    text = text_for(field, value)
+    return (
+        field.input_type != "datetime-local"
+        and len(text) <= MAX_TEXT
+        and text == text.strip() == visible(text)
+        and not _ALTERED.search(text)
+        and not any(unicodedata.category(letter) == "So" for letter in text)
+    )
 
 
 def _question(request: ApprovalRequest) -> list[FormControl]:
@@ -84,37 +136,31 @@ def _label(offer: Offer) -> str:
     return in_one_line(visible(str(offer.label))) or '""'
 
 
-def message_modal(
-    request: ApprovalRequest, verdict: Verdict, *, required: bool, about: JsonDict
-) -> JsonDict:
-    """Return the dialog for the message to the agent with an approval or a rejection."""
-    approves = verdict == Verdict.APPROVE
-    rejects = request.kind == Kind.APPROVAL
-    field = _lines("comment", _("Message to the agent"), required=required)
-    names = (_("Reject"), "reject") if rejects else (_("Decline"), "reject")
-    title, action = (_("Approve"), "approve") if approves else names
-    return _modal(action, title, [_input(field, REASON)], about, request)
-
-
-def answer_modal(
-    request: ApprovalRequest, fields: Sequence[FormControl], *, about: JsonDict
-) -> JsonDict:
-    """Return the dialog for an answer."""
-    inputs = [_input(field, block_of(number)) for number, field in enumerate(fields)]
-    return _modal("answer", _("Answer"), inputs, about, request)
-
-
-def block_of(number: int) -> str:
-    return f"field.{number}"
-
-
-def _modal(
-    action: str,
-    title: str,
-    inputs: Sequence[JsonDict],
-    about: JsonDict,
+def modal(
     request: ApprovalRequest,
+    action: str,
+    fields: Sequence[FormControl],
+    *,
+    required: bool,
+    about: JsonDict,
 ) -> JsonDict:
+    """Return a dialog with these fields, and with one for the message to the agent, unless it is an answer."""
+    titles = {
+        "approve": _("Approve"),
+        "edit": _("Change and approve"),
+        "reject": _("Reject") if request.kind == Kind.APPROVAL else _("Decline"),
+        "answer": _("Answer"),
+    }
+    title = titles[action]
+    inputs = []
+    for number, field in enumerate(fields):
+        value = _proposed(request, field) if action == "edit" else ABSENT
+        # The text of a proposed input may be empty on purpose; what is missing is found at the submission.
+        shown = replace(field, required=False) if action == "edit" else field
+        inputs.append(_input(shown, block_of(number), value))
+    if action != "answer":
+        message = _lines("comment", _("Message to the agent"), required=required)
+        inputs.append(_input(message, REASON))
     name = {"type": "section", "text": _plain(visible(request.title), 2_900)}
     return {
         "type": "modal",
@@ -127,7 +173,11 @@ def _modal(
     }
 
 
-def _input(field: FormControl, block: str) -> JsonDict:
+def block_of(number: int) -> str:
+    return f"field.{number}"
+
+
+def _input(field: FormControl, block: str, value: Any = ABSENT) -> JsonDict:
     about = " ".join(filter(None, (field.help, field.limits)))
     hint = {"hint": _plain(visible(about), 2_000)} if about else {}
     return {
@@ -136,11 +186,12 @@ def _input(field: FormControl, block: str) -> JsonDict:
         "optional": not field.required,
         "label": _plain(visible(field.label), 2_000),
         **hint,
-        "element": {"action_id": "value", **_element(field)},
+        "element": {"action_id": "value", **_element(field, value)},
     }
 
 
-def _element(field: FormControl) -> JsonDict:
+def _element(field: FormControl, value: Any) -> JsonDict:
+    """Return an input that holds a proposed value."""
     if field.offers:
         options = [
             {"text": _plain(_label(offer), MAX_LABEL), "value": str(number)}
@@ -149,16 +200,26 @@ def _element(field: FormControl) -> JsonDict:
         several = field.widget == Widget.SEVERAL
         boxes = "checkboxes" if several else "radio_buttons"
         menu = "multi_static_select" if several else "static_select"
+        values = value if several and isinstance(value, list) else [value]
+        places = [index_of(field, each) for each in values if each is not ABSENT]
+        chosen = [options[place] for place in places if place is not None]
         return {
             "type": boxes if len(options) <= MAX_BOXES else menu,
             "options": options,
+            **({"initial_options": chosen} if several and chosen else {}),
+            **({"initial_option": chosen[0]} if chosen and not several else {}),
         }
+    text = text_for(field, value)
     if field.input_type in PICKERS:
-        return {"type": PICKERS[field.input_type]}
+        return {
+            "type": PICKERS[field.input_type],
+            **({"initial_date": text} if text else {}),
+        }
     return {
         "type": "plain_text_input",
         "multiline": field.widget == Widget.LINES,
         "max_length": MAX_TEXT,
+        **({"initial_value": text} if text else {}),
     }
 
 
@@ -174,26 +235,41 @@ def message_in(state: JsonMapping) -> str:
     return text
 
 
-def answer_in(
-    request: ApprovalRequest, fields: Sequence[FormControl], state: JsonMapping
-) -> Answer:
-    """Return the answer of a submitted dialog. Raise Invalid, naming the fields."""
+def value_in(
+    request: ApprovalRequest,
+    action: str,
+    fields: Sequence[FormControl],
+    state: JsonMapping,
+) -> tuple[str, Any]:
+    """Return the name and value of the answer or the changed input in a submitted dialog. Raise Invalid, naming the fields."""
+    prefix, name = WITH_FIELDS[action]
+    edits = action == "edit"
     # The fields of a question are named as on its page, those of a schema by their path.
-    by_path = not request.options and answer_form(request) is not None
+    by_path = edits or (not request.options and answer_form(request) is not None)
     data = QueryDict(mutable=True)
-    data["verdict"] = Verdict.RESPOND
+    data["verdict"] = VERDICTS[action]
     for number, field in enumerate(fields):
-        name = field.name(ANSWER[0]) if by_path else field.path[-1]
-        if texts := _texts(state.get(block_of(number))):
-            data.setlist(name, texts)
+        texts = _texts(state.get(block_of(number)))
+        if edits and not texts and field.widget != Widget.SEVERAL:
+            # As on the page, an emptied field is sent.
+            texts = [""]
+        if texts:
+            data.setlist(field.name(prefix) if by_path else field.path[-1], texts)
     answer = sent_decision(request, data)
-    return check(request, answer, Door.SLACK, NOTHING_KNOWN)
+    checked = check(request, answer, Door.SLACK, NOTHING_KNOWN)
+    # Without a change, an edit is checked as an approval.
+    return name, answer.edited_input if edits else checked.answer
 
 
-def errors_by_block(fields: Sequence[FormControl], refusal: Invalid) -> dict[str, str]:
-    """Return the errors of a refused answer by the blocks of its dialog; those of no field are at the first one."""
+def errors_by_block(
+    action: str, fields: Sequence[FormControl], refusal: Invalid
+) -> dict[str, str]:
+    """Return the errors of a refused dialog by its blocks; those of no field are at the first one."""
+    if not fields:
+        return {REASON: cut(str(refusal), 200)}
     blocks: dict[str, str] = {}
-    keys = [".".join([ANSWER[1], *field.path]) for field in fields]
+    about = WITH_FIELDS[action][1]
+    keys = [".".join([about, *field.path]) for field in fields]
     for key, error in refusal.errors.items():
         number = next(
             (at for at, known in enumerate(keys) if f"{key}.".startswith(f"{known}.")),

@@ -16,12 +16,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
-from approvals.access import permissions
-from approvals.access.standing import standing_of
 from approvals.actions.channels import cards, clicks
 from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.channels.links import offer_link
-from approvals.channels.content import content_of, result_words
+from approvals.channels.content import content_of, hidden, result_words
 from approvals.channels.slack import blocks, web_api
 from approvals.channels.slack.web_api import SlackError
 from approvals.json_types import JsonDict
@@ -35,10 +33,10 @@ from approvals.models import (
     NotificationRule,
     OutboxEvent,
 )
-from approvals.models.channels import Shows
 from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.messages import plain
+from approvals.outbound.recipients import all_see, audience_of
 from approvals.queries.preferences import languages_of
 from approvals.queries.requests import whole_requests
 from approvals.queries.results import results_of
@@ -70,7 +68,7 @@ def due_jobs(shut: Iterable[str]) -> list[Job]:
         return []
     lines = list(due_lines(Now()).select_related("connection")[: outbox.BATCH])
     known = due_cards(Now()).select_related("connection")
-    stale = list(known.order_by("next_attempt_at")[: outbox.BATCH])
+    stale = list(known.order_by("ended", "next_attempt_at")[: outbox.BATCH])
     return [
         *(_job(line, _send_line) for line in lines),
         *(_job(card, _rewrite) for card in stale),
@@ -113,13 +111,15 @@ def due_lines(now: Any) -> QuerySet[ChannelClick]:
 
 
 def due_cards(now: Any) -> QuerySet[ChannelCard]:
-    """Return the cards whose requests have changed, or whose approved calls have a result."""
+    """Return the cards to look at again, those whose requests have changed, and those whose approved calls have a result."""
+    again = Q(synced_at__isnull=True)
     changed = ~Q(request__changed_at=F("synced_at")) & Q(ended=False)
     reported = AuditEntry.objects.filter(
         request_id=OuterRef("request_id"), event__in=RESULTS
     )
-    return ChannelCard.objects.filter(reported=False, next_attempt_at__lte=now).filter(
-        changed | (Q(ended=True) & Exists(reported))
+    due = Q(reported=False) | again, Q(next_attempt_at__lte=now)
+    return ChannelCard.objects.filter(
+        *due, again | changed | (Q(ended=True, reported=False) & Exists(reported))
     )
 
 
@@ -206,7 +206,7 @@ def _post_card(row: OutboxEvent) -> None:
     """Post the card, or a line in the thread of the card that is there. Raise NotPosted or SlackError."""
     to = _target_of(row)
     request = whole_requests().filter(pk=row.payload["request_id"]).first()
-    if request is None or not request.pending or not _may_see(to.person, request):
+    if request is None or not request.pending or not _may_see(to, request):
         raise NotPosted(_("no longer needed"))
     channel_id = _conversation(to)
     card = ChannelCard.objects.filter(
@@ -216,7 +216,7 @@ def _post_card(row: OutboxEvent) -> None:
         if card is not None:
             _follow_up(to.connection, card, row.name)
             return
-        message = blocks.card(request, content_of(request, to.rule.shows))
+        message = _card(request, to.rule.shows, channel_id, to.person)
     message_ts = post_message(to.connection, channel_id, message)
     cards.store_card(
         to.connection,
@@ -235,7 +235,7 @@ def _post_digest(rows: Sequence[OutboxEvent]) -> None:
     ids = [row.payload["request_id"] for row in rows]
     waiting = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING)
     in_order = waiting.order_by("urgency", "created_at", "pk")
-    requests = [each for each in in_order if _may_see(to.person, each)]
+    requests = [each for each in in_order if _may_see(to, each)]
     if not requests:
         raise NotPosted(_("no longer needed"))
     with override(_language_of(to.person)):
@@ -243,9 +243,22 @@ def _post_digest(rows: Sequence[OutboxEvent]) -> None:
     post_message(to.connection, _conversation(to), message)
 
 
-def _may_see(person: User | None, request: ApprovalRequest) -> bool:
-    """Return whether the recipient of a direct message may see a request; for channels, that was read when it was asked."""
-    return person is None or permissions.may_see(standing_of(person), request)
+def _may_see(to: _Target, request: ApprovalRequest) -> bool:
+    """Return whether the recipient of a direct message, or all people of a rule for a channel, may see a request."""
+    return all_see([to.person] if to.person else audience_of(to.rule), request)
+
+
+def _card(
+    request: ApprovalRequest, shows: str, channel_id: str, person: User | None
+) -> blocks.SlackMessage:
+    """Return the card for a conversation, without its content if not everyone there may see the request."""
+    content = content_of(request, shows)
+    rules = NotificationRule.objects.filter(channel_id=channel_id, route=Route.BUTTONS)
+    people = (
+        [person] if person else [each for rule in rules for each in audience_of(rule)]
+    )
+    seen = all_see(people, request)
+    return blocks.card(request, content if seen else hidden(content))
 
 
 def _conversation(to: _Target) -> str:
@@ -296,9 +309,7 @@ def _rewrite(card: ChannelCard) -> bool:
 
 
 def _show(card: ChannelCard, request: ApprovalRequest) -> None:
-    # People keep only the title of a request that they may no longer see.
-    shows = card.shows if _may_see(card.person, request) else Shows.TITLE
-    message = blocks.card(request, content_of(request, shows))
+    message = _card(request, card.shows, card.channel_id, card.person)
     if message.look != card.look:
         call(
             card.connection,
@@ -310,7 +321,7 @@ def _show(card: ChannelCard, request: ApprovalRequest) -> None:
             blocks=message.blocks,
         )
     result = results_of([request]).get(request.pk)
-    if result is not None and result.at is not None:
+    if result is not None and result.at is not None and not card.reported:
         _reply(card.connection, card, result_words(result))
     ended = request.status != Status.PENDING
     cards.card_shown(
@@ -318,7 +329,7 @@ def _show(card: ChannelCard, request: ApprovalRequest) -> None:
         look=message.look,
         synced_at=request.changed_at,
         ended=ended,
-        reported=ended and (result is None or result.at is not None),
+        reported=card.reported or (ended and (result is None or result.at is not None)),
     )
 
 

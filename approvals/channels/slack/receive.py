@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from approvals.channels.slack.payloads import (
     parse_interaction,
 )
 from approvals.exceptions import Invalid, NotFound
+from approvals.forms.fields import FormControl
 from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest, ChannelConnection
 from approvals.models.actors import ChannelActor
@@ -33,8 +34,6 @@ from approvals.states import Verdict
 
 #: Events that end the connection, and the problem that each means.
 ENDS = {"app_uninstalled": "app_uninstalled", "tokens_revoked": "token_revoked"}
-#: The verdicts of messages to the agent.
-_VERDICTS = {"approve": Verdict.APPROVE, "reject": Verdict.REJECT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +129,17 @@ def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None
     action = interaction.action
     if action not in content.answers:
         return None
-    if action == "answer":
-        fields = modals.fields_of(request)
-        if fields is None:
-            return None
-        return modals.answer_modal(request, fields, about=interaction.about)
-    verdict = _VERDICTS.get(action)
+    verdict = modals.VERDICTS.get(action)
     if verdict is None or (verdict == Verdict.APPROVE and not content.needs_message):
+        return None
+    fields = modals.fields_of(request, action)
+    if fields is None:
         return None
     rules = reason_rules({request.tool_name})
     known = AnswerFacts(reason_required=rules.apply_to(request))
     required = needs_reason(request, Answer(verdict), known)
-    return modals.message_modal(
-        request, verdict, required=required, about=interaction.about
+    return modals.modal(
+        request, action, fields, required=required, about=interaction.about
     )
 
 
@@ -151,25 +148,23 @@ def _submitted(
 ) -> ClickResponse:
     """Store a submitted dialog, or return the errors of its fields."""
     assert interaction.state is not None
-    if interaction.action != "answer":
-        try:
-            comment = modals.message_in(interaction.state)
-        except Invalid as refusal:
-            return _errors({modals.REASON: str(refusal)})
-        return _stored(connection, interaction, comment=comment)
-    request = _open_request(interaction, actor)
-    fields = None if request is None else modals.fields_of(request)
-    if request is None or fields is None:
-        return _stored(connection, interaction)
+    action = interaction.action
+    fields: Sequence[FormControl] | None = ()
+    values: dict[str, Any] = {}
     try:
-        answer = modals.answer_in(request, fields, interaction.state)
+        if action != "answer":
+            values["comment"] = modals.message_in(interaction.state)
+        if action in modals.WITH_FIELDS:
+            request = _open_request(interaction, actor)
+            fields = None if request is None else modals.fields_of(request, action)
+            if request is None or fields is None:
+                return _stored(connection, interaction)
+            name, value = modals.value_in(request, action, fields, interaction.state)
+            values[name] = value
     except Invalid as refusal:
-        return _errors(modals.errors_by_block(fields, refusal))
-    return _stored(connection, interaction, answer=answer.answer)
-
-
-def _errors(errors: dict[str, str]) -> ClickResponse:
-    return ClickResponse(200, {"response_action": "errors", "errors": errors})
+        errors = modals.errors_by_block(action, fields or (), refusal)
+        return ClickResponse(200, {"response_action": "errors", "errors": errors})
+    return _stored(connection, interaction, **values)
 
 
 def receive_event(connection: ChannelConnection, body: object) -> ClickResponse:

@@ -22,6 +22,7 @@ ROOMS = ("approvals.api.", "chats.protocols.")
 OPEN = {
     "approvals.api.rest.urls.index": "a page for people, who are logged in or are shown how to",
     "approvals.api.rest.urls.openapi": "the document of the API",
+    "approvals.channels.slack.endpoint.events": "the signature of Slack proves the call",
     "approvals.channels.slack.endpoint.interactivity": "the signature of Slack proves the call",
     "hitlsite.leaked_keys.leaked_keys": "the key that is reported proves the report",
 }

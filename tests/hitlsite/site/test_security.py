@@ -62,7 +62,12 @@ OPEN = {
     "/offline/",
 }  # to everybody: one has to get in somehow
 #: The same for programs: they say nothing about this desk.
-OPEN_TO_PROGRAMS = {"/api/v1/openapi.json", "/api/v1/leaked-keys", "/api/slack/interactivity"}
+OPEN_TO_PROGRAMS = {
+    "/api/v1/openapi.json",
+    "/api/v1/leaked-keys",
+    "/api/slack/interactivity",
+    "/api/slack/events",
+}
 #: Those whose errors have no code, the ones of SCIM among them (`tests/hitlsite/scim`).
 WITHOUT_CODES = OPEN_TO_PROGRAMS | {"/scim/v2", "/scim/v2x"}
 #: Addresses that are no plain route, by their pattern.

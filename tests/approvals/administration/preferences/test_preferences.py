@@ -82,7 +82,7 @@ def test_notifications_that_are_not_wanted_and_quiet_hours_are_stored():
     stored = Preferences.objects.get()
     assert (str(stored.quiet_from), str(stored.quiet_until)) == ("22:00:00", "07:30:00")
     kinds = ("approval", "question", "form", "recovery")
-    devices = [*(f"push:{kind}" for kind in (*kinds, "mentioned")), *(f"card:{kind}" for kind in kinds)]
+    devices = [*(f"push:{kind}" for kind in (*kinds, "mentioned")), *(f"card:{kind}" for kind in (*kinds, "assigned"))]
     assert stored.muted == [
         "mail:question", "mail:form", "mail:recovery", "browser:form", "browser:recovery", *devices,
     ]  # fmt: skip

@@ -33,7 +33,7 @@ def test_a_click_approves_and_the_card_says_so(slack):
     request = make_request(alice(), input={"amount": 120, "note": "<!channel> *bold* <https://evil.example|here>"})
     card = card_in(slack, ops)
     assert [each for each in card.words.splitlines() if "amount" in each] == ["amount: 120"]
-    assert sorted(card.buttons) == ["pausepoint.approve", "pausepoint.open", "pausepoint.reject"]
+    assert sorted(card.buttons) == [f"pausepoint.{name}" for name in ("approve", "edit", "open", "reject")]
     answer = person.click(card, "pausepoint.approve")
     assert (answer.status, answer.failed, stored(request).status) == (200, "", "pending")
     carry()

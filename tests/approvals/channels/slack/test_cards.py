@@ -6,14 +6,26 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
+from approvals.actions.channels import cards
+from approvals.administration.scopes.actions import erase_scope
 from approvals.background import sweep
-from approvals.models import ChannelCard, ChannelClick, ChannelConnection, Decision, OutboxEvent, Preferences
+from approvals.models import (
+    ChannelCard,
+    ChannelClick,
+    ChannelConnection,
+    Decision,
+    OutboxEvent,
+    Preferences,
+    ToolSettings,
+)
 from approvals.states import Channel, Door, Verdict
 from tests.support.desk.carrying import group_of, later
 from tests.support.desk.requests import cancel, decide, make_request, stored
+from tests.support.desk.scopes import make_scope
 from tests.support.desk.slack import card_in, carry, connected, linked, outcomes, rule_for, stored_card
 from tests.support.people import alice, bob, make_person
 from tests.support.slack import Slack
@@ -211,12 +223,55 @@ def test_a_flood_for_one_channel_is_one_message_without_buttons_to_decide(slack)
     make_request(owner, title="Another?")
     assert sorted(card_in(slack, ops, "Another?").buttons) == [
         "pausepoint.approve",
+        "pausepoint.edit",
         "pausepoint.open",
         "pausepoint.reject",
     ]
 
 
-def test_a_person_who_may_no_longer_see_a_request_is_left_its_title(slack):
+def test_a_card_in_a_channel_loses_its_content_while_its_approvers_may_not_see_the_request(slack):
+    approver = bob()
+    ops = slack.channel("ops", linked(slack, approver))
+    rule_for(approver, ops)
+    request = make_request(alice(), tool_name="pay")
+    decided = make_request(request.requested_by, tool_name="pay", title="Decided?")
+    card = card_in(slack, ops)
+    ended = slack.message_with(ops, "Decided?")
+    decide(decided, approver, Verdict.APPROVE)
+    carry()
+    assert ("amount: 120" in card.words, "Approved by bob" in ended.words) == (True, True)
+    admin = User.objects.create_superuser("root")
+    scope = make_scope(approver, by=admin, tools=["refund"])
+    carry()
+    words = "Its content is hidden, because not everyone here may see it any more."
+    assert card.words.splitlines() == ["Request", words, "Open"]
+    assert (list(card.buttons), "Decided?" in ended.words, "Approved by bob" in ended.words) == (
+        ["pausepoint.open"],
+        False,
+        True,
+    )
+    make_scope(approver, by=admin, tools=["pay"])
+    erase_scope(scope.pk, by=admin, via=Door.DASHBOARD)
+    carry()
+    assert ("amount: 120" in card.words, "pausepoint.approve" in card.buttons) == (True, True)
+
+
+def test_a_card_that_is_shown_while_rights_change_is_looked_at_again(slack):
+    approver = bob()
+    ops = slack.channel("ops", linked(slack, approver))
+    rule_for(approver, ops)
+    request = make_request(alice())
+    row = stored_card(card_in(slack, ops))
+    assert (row.synced_at, cards.claim(row)) == (request.changed_at, True)
+    cards.look_again()
+    cards.card_shown(row, look=row.look, synced_at=request.changed_at, ended=False, reported=False)
+    assert ChannelCard.objects.get().synced_at is None
+    due_again()
+    carry()
+    assert ChannelCard.objects.get().synced_at == request.changed_at
+
+
+def test_a_person_who_may_no_longer_see_a_request_is_left_its_end(slack):
     approver = bob()
     linked(slack, approver)
     rule_for(approver)
@@ -228,7 +283,7 @@ def test_a_person_who_may_no_longer_see_a_request_is_left_its_title(slack):
     approver.user_permissions.clear()
     cancel(request, request.requested_by)
     carry()
-    assert ("amount" in card.words, "Cancelled by alice" in card.words) == (False, True)
+    assert ("May I?" in card.words, "amount" in card.words, "Cancelled by alice" in card.words) == (False, False, True)
 
 
 def test_muted_cards_and_quiet_hours_are_kept(slack):
@@ -239,6 +294,39 @@ def test_muted_cards_and_quiet_hours_are_kept(slack):
     make_request(alice())
     carry()
     assert (ChannelCard.objects.count(), OutboxEvent.objects.filter(channel=Channel.CARD).count()) == (0, 0)
+
+
+def test_a_rule_may_be_for_requests_above_an_amount_only(slack):
+    approver = bob()
+    ops = slack.channel("ops", linked(slack, approver))
+    rule_for(approver, ops, above_amount=100)
+    owner = alice()
+    ToolSettings.objects.create(tool_name="pay", key_fields=["/total"])
+    for title, value in [("Under?", 100), ("Over?", 101), ("Owed?", -101)]:
+        make_request(owner, title=title, tool_name="pay", input={"total": value, "amount": 1})
+    make_request(owner, title="None?", tool_name="order", input={})
+    carry()
+    titles = {message.words.splitlines()[0] for message in ops.messages}
+    assert titles == {"Over?", "Owed?", "None?"}
+
+
+def test_a_rule_may_send_a_card_to_the_assignee_when_someone_assigns_a_request(slack):
+    approver = bob()
+    other = make_person("dora", "decide_approvalrequest", "view_approvalrequest")
+    linked(slack, approver)
+    linked(slack, other)
+    rule_for(group_of(approver, other), to_assignee=True)
+    request = make_request(alice())
+    quiet = make_request(request.requested_by)
+    carry()
+    assert ChannelCard.objects.count() == 0
+    actions.assign(request.pk, by=other, via=Door.DASHBOARD, to=approver)
+    carry()
+    assert [(card.person, card.request) for card in ChannelCard.objects.all()] == [(approver, request)]
+    Preferences.objects.create(person=approver, muted=["card:assigned"])
+    actions.assign(quiet.pk, by=other, via=Door.DASHBOARD, to=approver)
+    carry()
+    assert ChannelCard.objects.count() == 1
 
 
 def test_calls_wait_as_long_as_slack_asks(slack):

@@ -127,7 +127,7 @@ def test_the_how_to_leads_from_nothing_to_a_decision_in_slack(slack):
     request_card = slack.message_with(ops, "Refund order 4711?")
     assert request_card is not None
     labels = {each["text"]["text"] for each in request_card.buttons.values()}
-    assert labels == {"Approve", "Reject…", "Open"}
+    assert labels == {"Approve", "Approve with changes…", "Reject…", "Open"}
     assert [label for label in labels if f"**{label}**" not in HOW_TO] == []
     decider = slack.person("bob")
     ops.members.append(decider.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from django.test import Client
@@ -21,12 +22,12 @@ from approvals.models import (
 from tests.approvals.administration.people.test_people import administrator
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
-from tests.support.desk.slack import card_in, carry, connect, linked, rule_for
+from tests.support.desk.slack import DESK, card_in, carry, connect, linked, rule_for
 from tests.support.desk.waiting_changes import confirm, waiting_change
 from tests.support.markup import parse
 from tests.support.people import alice, bob, carol, make_person
 from tests.support.slack import Slack
-from tests.support.slack.delivery import by_django
+from tests.support.slack.delivery import by_django, verify_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGE = "/settings/slack/"
@@ -201,6 +202,30 @@ def test_wrong_signatures_are_refused_and_counted_by_address(slack, settings):
     assert client.get("/api/slack/interactivity").status_code == 405
 
 
+def test_events_over_http_end_the_connection_and_their_address_is_verified_before_it(slack):
+    page = browser(administrator()).get(PAGE)
+    slack.create_app(json.loads(parse(page.text).find("pre")[0].words))
+    assert slack.events_url == f"{DESK}/api/slack/events"
+    client = Client()
+    post = partial(client.post, "/api/slack/events", content_type="application/json")
+    wrong = {"type": "url_verification", "challenge": "<script>"}
+    other = {"type": "event_callback", "event": {"type": "app_uninstalled"}}
+    assert [post(each).status_code for each in (wrong, other)] == [404, 404]
+    verify_url(slack)
+    connect(slack)
+    verify_url(slack)
+    assert post({"type": "url_verification", "challenge": "abc"}).status_code == 401
+    foreign = slack.workspace.app_id
+    slack.workspace.app_id = "A0OTHER"
+    [refused] = slack.send_event({"type": "app_uninstalled"})
+    slack.workspace.app_id = foreign
+    assert (refused.status, ChannelConnection.objects.get().problem) == (200, "")
+    for event, problem in [("app_uninstalled", "app_uninstalled"), ("tokens_revoked", "token_revoked")]:
+        answers = slack.send_event({"type": event}, repeats=1)
+        assert [answer.status for answer in answers] == [200, 200]
+        assert ChannelConnection.objects.get().problem == problem
+
+
 def test_the_preview_shows_the_card_of_a_rule_and_no_more_than_the_administrator_may_see(slack):
     connect(slack)
     approver = bob()
@@ -214,4 +239,9 @@ def test_the_preview_shows_the_card_of_a_rule_and_no_more_than_the_administrator
     assert browser(stranger).get(PAGE).status_code == 200
     make_request(stranger, title="Mine?")
     shown = parse(browser(stranger).get(f"{PAGE}preview/{rule.pk}/").text)
-    assert [badge.words for badge in shown.find("span", class_="badge")] == ["Approve", "Reject…", "Open"]
+    assert [badge.words for badge in shown.find("span", class_="badge")] == [
+        "Approve",
+        "Approve with changes…",
+        "Reject…",
+        "Open",
+    ]
