@@ -80,7 +80,6 @@ def every_read(hidden: Hidden) -> list[str]:
 
 def test_the_secret_is_where_the_unlimited_look(hidden):
     limited("approver")
-    found = leaks(browser(User.objects.get(username="root")), [*addresses(hidden), *admin_addresses(hidden)])
     wanted = {"/requests/", "/workflows/", "/audit/export.csv", "/audit/export.jsonl", "/audit/export.ocsf",
               "/api/v1/requests", "/settings/tools/",
               f"/requests/{hidden.waiting.pk}/", f"/requests/{hidden.ended.pk}/record/", f"/chats/{hidden.chat.pk}/",
@@ -88,7 +87,8 @@ def test_the_secret_is_where_the_unlimited_look(hidden):
               f"/api/v1/requests/{hidden.waiting.pk}/comments", "/admin/approvals/approvalrequest/",
               "/admin/approvals/auditentry/export.csv", "/admin/approvals/auditentry/export.ocsf",
               f"/chats/{hidden.chat.pk}/messages/{Message.objects.latest('pk').pk}/parts/1/"}  # fmt: skip
-    assert (wanted - set(found), len(set(found)) > 20) == (set(), True)
+    found = set(leaks(browser(User.objects.get(username="root")), [*dict.fromkeys([*addresses(hidden), *wanted])]))
+    assert (wanted - found, len(found) > 20) == (set(), True)
 
 
 @pytest.mark.parametrize("who", LIMITED)
