@@ -83,6 +83,7 @@ contract: $(VENV)/ready-for-tests
 
 # All, with the oldest frameworks too, on both databases and both versions of Django, if a Python is installed that the newer
 # Django runs on.
+everything: export ALL_CASES = 1
 everything: coverage proofs contract
 	LOWEST=1 $(MAKE) contract
 	TEST_ON=postgresql $(MAKE) test

@@ -1,9 +1,10 @@
-"""Thousands of bodies that Slack would never send, made from real ones: none decides, and none is a server's error."""
+"""Bodies that Slack would never send, made from real ones: none decides, and none is a server's error."""
 
 from __future__ import annotations
 
 import copy
 import json
+import os
 import random
 import time
 from collections import Counter
@@ -24,7 +25,8 @@ from tests.support.slack.delivery import FORM, form_of, signed_headers
 pytestmark = pytest.mark.django_db(transaction=True)
 
 CLICKS = "/api/slack/interactivity"
-BODIES = 2_000
+#: More say the same again; `make everything` sends them.
+BODIES = 2_000 if "ALL_CASES" in os.environ else 400
 #: What stands in the place of a value.
 JUNK: list[Any] = [
     None,
@@ -263,7 +265,7 @@ def real_payloads(slack: Slack) -> list[dict[str, Any]]:
     return [person.click_payload(card, "pausepoint.approve"), submitted]
 
 
-def test_two_thousand_hostile_bodies_decide_nothing_and_break_nothing(slack):
+def test_hostile_bodies_decide_nothing_and_break_nothing(slack):
     attacker = Attacker(slack, real_payloads(slack))
     client = Client(raise_request_exception=False)
     statuses: Counter[int] = Counter()
@@ -281,7 +283,7 @@ def test_two_thousand_hostile_bodies_decide_nothing_and_break_nothing(slack):
             carry()
             assert Decision.objects.count() == 0, (headers, body[:2000])
     assert statuses.keys() <= {200, 400, 401, 403, 413}
-    assert all(statuses[status] > 50 for status in (200, 400, 401, 403)), statuses
+    assert all(statuses[status] > BODIES / 40 for status in (200, 400, 401, 403)), statuses
     assert ChannelClick.objects.exclude(done_at=None).exclude(outcome__in=["", "decided", "voted"]).exists()
     assert ChannelAccount.objects.count() == 1
     assert ChannelConnection.objects.get().problem == ""

@@ -135,6 +135,8 @@ def admin_addresses(hidden: Hidden) -> Iterator[str]:
 QUERIES = (f"?q={WORD}", f"?status=any&q={WORD}", "?status=decided&group=tool", "?sort=newest", f"?tool={TOOL}",
            "?by=root&status=decided", "?group=workflow", "?days=90", "?thread=", f"?text={WORD}", "?person=alice",
            "?tab=completed", f"?tab=completed&q={WORD}", "?limit=100", "?show=all")  # fmt: skip
+#: Reports read their period alone.
+REPORTS = {"/insights/", "/insights/csv/", "/chats/usage/"}
 
 
 def shown(client: Client, address: str, **headers: Any) -> str:
@@ -147,9 +149,16 @@ def shown(client: Client, address: str, **headers: Any) -> str:
 
 #: The lists among the addresses.
 LISTS = re.compile(
-    r"/(requests|workflows|chats|audit|insights|palette|views|views/counts|requests/suggestions)/"
-    r"|/api/v1/(requests|audit|workflows)|/insights/csv/|/chat/suspended|/audit/export.*|/chats/usage/"
+    r"/(requests|workflows|chats|audit|palette|views|views/counts|requests/suggestions)/"
+    r"|/api/v1/(requests|audit|workflows)|/chat/suspended|/audit/export.*"
 )
+
+
+def queries(address: str) -> tuple[str, ...]:
+    """Return the query strings with which this address is read too."""
+    if address in REPORTS:
+        return ("?days=90",)
+    return QUERIES if LISTS.fullmatch(address) else ()
 
 
 def forms(hidden: Hidden, address: str) -> list[dict[str, Any]]:
@@ -164,6 +173,7 @@ def forms(hidden: Hidden, address: str) -> list[dict[str, Any]]:
     verdicts = ["approve", "respond"]
     if str(hidden.question.pk) in address:
         verdicts = ["respond"]
-    elif str(hidden.waiting.pk) in address or str(hidden.ended.pk) in address:
+    elif str(hidden.waiting.pk) in address or str(hidden.ended.pk) in address or address.startswith("/settings/"):
+        # The settings have no verdicts.
         verdicts = ["approve"]
     return [shared | {"verdict": verdict} for verdict in verdicts]
