@@ -118,7 +118,7 @@ check: $(VENV)/ready-for-tests $(if $(shell command -v npm),scripts)
 lock: $(VENV)/ready-for-tests
 	$(VENV)/bin/uv pip compile requirements.txt --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	  $(if $(UPGRADE),--upgrade) --quiet --output-file requirements.lock
-	$(PY) -m tests.support.locked_extras
+	$(PY) -m tests.hitlsite.project.locked_extras
 
 # Bring the translations in locale/ up to date: extract all texts, for translators, and compile. LOCALE=fr begins a new one.
 LOCALE ?= $(notdir $(wildcard locale/*))

@@ -22,7 +22,7 @@ def pins(python: str) -> dict[str, list[str]]:
     where = {"python_full_version": python, "python_version": python.rpartition(".")[0], "sys_platform": "linux"}
     found: dict[str, list[str]] = {}
     for pinned in PINNED:
-        # With extras, an entry stands beside the one without: `tests/support/locked_extras.py`.
+        # With extras, an entry stands beside the one without: `locked_extras.py`.
         if not pinned.extras and (pinned.marker is None or pinned.marker.evaluate(where)):
             found.setdefault(canonicalize_name(pinned.name), []).append(str(pinned.specifier).removeprefix("=="))
     return found
