@@ -69,6 +69,9 @@ NOT_RUN = {
     "docs/how-to/break-glass-when-sign-on-is-down.md: .venv/bin/python manage.py breakglass": (
         "needs an account of yours; tests/hitlsite/accounts/test_guides.py runs it"
     ),
+    "docs/how-to/people-from-entra-or-okta.md: .venv/bin/python manage.py createkey": (
+        "needs an account of yours; tests/hitlsite/scim/test_guide.py runs it"
+    ),
     "docs/how-to/second-factors.md: .venv/bin/python manage.py resetfactors": (
         "needs an account of yours; tests/hitlsite/accounts/test_guides.py runs it"
     ),
