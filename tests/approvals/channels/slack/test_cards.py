@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
 from approvals import actions
@@ -251,7 +252,8 @@ def test_a_card_in_a_channel_loses_its_content_while_its_approvers_may_not_see_t
         True,
     )
     make_scope(approver, by=admin, tools=["pay"])
-    erase_scope(scope.pk, by=admin, via=Door.DASHBOARD)
+    with transaction.atomic():
+        erase_scope(scope.pk, by=admin, via=Door.DASHBOARD)
     carry()
     assert ("amount: 120" in card.words, "pausepoint.approve" in card.buttons) == (True, True)
 
