@@ -124,12 +124,14 @@ def _texts(request: ApprovalRequest, shown: ShownContent, shows: str) -> _Texts:
         return _Texts(list(_key_fields(request, shown)), whole=False)
     card = shown_input(shown)
     values = (shown.title, shown.input, shown.message, shown.context, shown.options)
-    hidden = any(True for _each in hidden_in(values)) or bool(request.secrets)
+    masked = (
+        any(True for _each in hidden_in(values))
+        or bool(request.secrets)
+        or mask_text(request.title) != request.title
+    )
     unseen = any(True for _each in card.unseen(card.open_places()))
-    whole = not (hidden or unseen or card.files or card.diffs or card.left_out)
-    lines = list(_all_lines(shown, card))
-    masked = mask_text(request.title) != request.title
-    return _Texts(lines, whole=whole and not masked)
+    whole = not (masked or unseen or card.files or card.diffs or card.left_out)
+    return _Texts(list(_all_lines(shown, card)), whole=whole)
 
 
 def _key_fields(request: ApprovalRequest, shown: ShownContent) -> Iterator[str]:

@@ -81,9 +81,10 @@ def card_shown(
 def look_again() -> None:
     """Let all cards be looked at again, because people may see other requests now than before.
 
-    The number of attempts tells a process that shows a card just now that it may have read the former rights.
+    A process that shows a card just now has counted its attempt. That there is none any more tells it that it may have read the
+    former rights.
     """
-    ChannelCard.objects.update(synced_at=None, attempts=F("attempts") + 1)
+    ChannelCard.objects.update(synced_at=None, attempts=0)
 
 
 def try_again(row: Any, retry_after: int = 0) -> None:

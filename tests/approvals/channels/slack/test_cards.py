@@ -273,6 +273,22 @@ def test_a_card_that_is_shown_while_rights_change_is_looked_at_again(slack):
     assert ChannelCard.objects.get().synced_at == request.changed_at
 
 
+def test_many_changes_of_rights_and_a_failure_of_slack_do_not_end_the_updates_of_a_card(slack):
+    approver = bob()
+    ops = slack.channel("ops", linked(slack, approver))
+    rule_for(approver, ops)
+    request = make_request(alice())
+    card = card_in(slack, ops)
+    for _ in range(cards.MOST_ATTEMPTS):
+        cards.look_again()
+    slack.will("chat.update", fails("internal_error"))
+    decide(request, approver, Verdict.APPROVE)
+    carry()
+    due_again()
+    carry()
+    assert "Approved by bob" in card.words
+
+
 def test_a_person_who_may_no_longer_see_a_request_is_left_its_end(slack):
     approver = bob()
     linked(slack, approver)
