@@ -36,14 +36,13 @@ from approvals.models import (
 from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.messages import plain
-from approvals.outbound.recipients import all_see, audience_of
+from approvals.outbound.recipients import CARDS, all_see, audience_of
 from approvals.queries.preferences import languages_of
 from approvals.queries.requests import whole_requests
 from approvals.queries.results import results_of
 from approvals.record.events import RESULTS
 from approvals.states import Channel, Route, Status
 
-LANE = "slack"
 LEASE = timedelta(minutes=1)
 #: More new requests for one conversation at a time become one message without buttons.
 FLOOD = 10
@@ -64,7 +63,7 @@ class NotPosted(Exception):
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
     """Return the due calls of Slack: lines to clickers first, then cards to rewrite, then new cards."""
-    if LANE in set(shut):
+    if CARDS in set(shut):
         return []
     lines = list(due_lines(Now()).select_related("connection")[: outbox.BATCH])
     known = due_cards(Now()).select_related("connection")
@@ -92,7 +91,7 @@ def _new_messages() -> list[list[OutboxEvent]]:
 
 
 def _job(row: Any, work: Any) -> Job:
-    return Job(LANE, lambda: cards.claim(row), lambda: work(row))
+    return Job(CARDS, lambda: cards.claim(row), lambda: work(row))
 
 
 def _post_job(rows: list[OutboxEvent]) -> Job:
@@ -102,7 +101,7 @@ def _post_job(rows: list[OutboxEvent]) -> Job:
         claimed.extend(row for row in rows if outbox.claim_event(row, LEASE))
         return bool(claimed)
 
-    return Job(LANE, claim, lambda: _post(claimed))
+    return Job(CARDS, claim, lambda: _post(claimed))
 
 
 def due_lines(now: Any) -> QuerySet[ChannelClick]:
