@@ -90,6 +90,8 @@ def _buttons(request: ApprovalRequest, content: CardContent) -> list[JsonDict]:
     if "approve" in offered:
         label = _("Approve…") if content.needs_message else _("Approve")
         buttons.append(_button("approve", label, subject, style="primary"))
+    if "grant" in offered:
+        buttons.append(_button("grant", _("Approve for…"), subject))
     if "option" in offered:
         buttons += [
             _button(

@@ -44,6 +44,8 @@ class Interaction:
     digest: str = ""
     option: int = 0
     state: JsonMapping | None = None
+    #: Of the grant that the submitted dialog states.
+    terms: JsonMapping | None = None
     key: str = ""
 
     @property
@@ -133,6 +135,7 @@ def _submission(payload: JsonMapping) -> Interaction:
         channel_id=_id(about.get("channel")),
         message_ts=_matching(_TS, about.get("ts")),
         state=values,
+        terms=_object(about["terms"]) if "terms" in about else None,
         key=_key([team_id, external_id, _text(view.get("id")), about]),
         **_subject(about),
     )

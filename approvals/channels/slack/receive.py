@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from approvals.access import permissions
-from approvals.access.standing import standing_of
+from approvals.access.standing import Standing, standing_of
 from approvals.actions.channels.clicks import NewClick, store_click
 from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.checking import AnswerFacts, needs_reason
 from approvals.asking.answers import Answer
 from approvals.channels.accounts import actor_behind
 from approvals.channels.content import content_of
-from approvals.channels.slack import modals, web_api
+from approvals.channels.slack import grants, modals, web_api
 from approvals.channels.slack.payloads import (
     ForeignPayload,
     Interaction,
@@ -91,8 +91,9 @@ def _clicked(
     connection: ChannelConnection, interaction: Interaction, actor: ChannelActor
 ) -> ClickResponse:
     """Open the dialog that a button needs; store any other click, and one whose dialog cannot be opened."""
-    request = _open_request(interaction, actor)
-    view = None if request is None else _view(request, interaction)
+    standing = standing_of(actor)
+    request = _open_request(interaction, standing)
+    view = None if request is None else _view(standing, request, interaction)
     if view is None:
         return _stored(connection, interaction)
     secrets = secrets_of(connection)
@@ -110,10 +111,9 @@ def _clicked(
 
 
 def _open_request(
-    interaction: Interaction, actor: ChannelActor
+    interaction: Interaction, standing: Standing
 ) -> ApprovalRequest | None:
     """Return the request of a click if this person may decide it now as it was shown; else the click is answered in words."""
-    standing = standing_of(actor)
     assert interaction.request_id is not None
     try:
         request = get_request_for(standing, interaction.request_id)
@@ -124,11 +124,16 @@ def _open_request(
     return request if request.pending and unchanged and allowed else None
 
 
-def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None:
+def _view(
+    standing: Standing, request: ApprovalRequest, interaction: Interaction
+) -> JsonDict | None:
     content = content_of(request, Shows.INPUT)
     action = interaction.action
     if action not in content.answers:
         return None
+    if action == "grant":
+        with grants.in_zone_of(standing.pk):
+            return grants.terms_dialog(standing, request, interaction.about)
     verdict = modals.VERDICTS.get(action)
     if verdict is None or (verdict == Verdict.APPROVE and not content.needs_message):
         return None
@@ -149,13 +154,18 @@ def _submitted(
     """Store a submitted dialog, or return the errors of its fields."""
     assert interaction.state is not None
     action = interaction.action
+    standing = standing_of(actor)
+    if action == "grant":
+        return _terms_submitted(connection, interaction, standing)
     fields: Sequence[FormControl] | None = ()
     values: dict[str, Any] = {}
     try:
         if action != "answer":
             values["comment"] = modals.message_in(interaction.state)
+        if action == "give" and interaction.terms is not None:
+            values["terms"] = interaction.terms
         if action in modals.WITH_FIELDS:
-            request = _open_request(interaction, actor)
+            request = _open_request(interaction, standing)
             fields = None if request is None else modals.fields_of(request, action)
             if request is None or fields is None:
                 return _stored(connection, interaction)
@@ -165,6 +175,25 @@ def _submitted(
         errors = modals.errors_by_block(action, fields or (), refusal)
         return ClickResponse(200, {"response_action": "errors", "errors": errors})
     return _stored(connection, interaction, **values)
+
+
+def _terms_submitted(
+    connection: ChannelConnection, interaction: Interaction, standing: Standing
+) -> ClickResponse:
+    """Answer with the dialog that states the terms of a grant; store the click if none can be given any more."""
+    assert interaction.state is not None
+    request = _open_request(interaction, standing)
+    answer = None
+    if request is not None and "grant" in content_of(request, Shows.INPUT).answers:
+        with grants.in_zone_of(standing.pk):
+            answer = grants.confirmation(
+                standing, request, interaction.state, interaction.about
+            )
+    return (
+        _stored(connection, interaction)
+        if answer is None
+        else ClickResponse(body=answer)
+    )
 
 
 def receive_event(connection: ChannelConnection, body: object) -> ClickResponse:
