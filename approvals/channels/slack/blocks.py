@@ -16,7 +16,7 @@ from approvals.channels.content import MAX_PART, CardContent, cut
 from approvals.channels.slack.modals import fields_of
 from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest
-from approvals.outbound.messages import NAMED, count_words, plain
+from approvals.outbound.messages import count_words, plain
 from approvals.text.text import in_one_line, visible
 
 #: The block with the buttons, and the prefix of its actions.
@@ -124,15 +124,10 @@ def _button(action: str, label: str, value: JsonDict, **more: Any) -> JsonDict:
 
 
 def digest(requests: Sequence[ApprovalRequest]) -> SlackMessage:
-    """Return one message about many waiting requests."""
+    """Return one message about many waiting requests: only their number, because it is not rewritten when rights change."""
     words = count_words(requests)
-    titles = [f"• {in_one_line(visible(each.title))}" for each in requests[:NAMED]]
     inbox = settings.PUBLIC_URL + reverse("approvals:dashboard")
-    blocks = [
-        section(words),
-        section(cut("\n".join(titles), MAX_PART)),
-        actions(link_button("open", _("Open Inbox"), inbox)),
-    ]
+    blocks = [section(words), actions(link_button("open", _("Open Inbox"), inbox))]
     return SlackMessage(plain(words), blocks)
 
 

@@ -229,12 +229,11 @@ def _post_card(row: OutboxEvent) -> None:
 
 
 def _post_digest(rows: Sequence[OutboxEvent]) -> None:
-    """Post one message about many new requests, without buttons to decide. Raise NotPosted or SlackError."""
+    """Post the number of many new requests. Raise NotPosted or SlackError."""
     to = _target_of(rows[0])
     ids = [row.payload["request_id"] for row in rows]
     waiting = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING)
-    in_order = waiting.order_by("urgency", "created_at", "pk")
-    requests = [each for each in in_order if _may_see(to, each)]
+    requests = [each for each in waiting if _may_see(to, each)]
     if not requests:
         raise NotPosted(_("no longer needed"))
     with override(_language_of(to.person)):
