@@ -215,7 +215,8 @@ def _post_card(row: OutboxEvent) -> None:
         if card is not None:
             _follow_up(to.connection, card, row.name)
             return
-        message = _card(request, to.rule.shows, channel_id, to.person)
+        seen = _everyone_sees(request, channel_id, to.person)
+        message = _card(request, to.rule.shows, seen=seen)
     message_ts = post_message(to.connection, channel_id, message)
     cards.store_card(
         to.connection,
@@ -225,6 +226,7 @@ def _post_card(row: OutboxEvent) -> None:
         person=to.person,
         shows=to.rule.shows,
         look=message.look,
+        hidden=not seen,
     )
 
 
@@ -246,16 +248,19 @@ def _may_see(to: _Target, request: ApprovalRequest) -> bool:
     return all_see([to.person] if to.person else audience_of(to.rule), request)
 
 
-def _card(
-    request: ApprovalRequest, shows: str, channel_id: str, person: User | None
-) -> blocks.SlackMessage:
-    """Return the card for a conversation, without its content if not everyone there may see the request."""
-    content = content_of(request, shows)
+def _everyone_sees(
+    request: ApprovalRequest, channel_id: str, person: User | None
+) -> bool:
+    """Return whether the recipient of a direct message, or all people of the rules for a channel, may see a request."""
+    if person is not None:
+        return all_see([person], request)
     rules = NotificationRule.objects.filter(channel_id=channel_id, route=Route.BUTTONS)
-    people = (
-        [person] if person else [each for rule in rules for each in audience_of(rule)]
-    )
-    seen = all_see(people, request)
+    return all_see([each for rule in rules for each in audience_of(rule)], request)
+
+
+def _card(request: ApprovalRequest, shows: str, *, seen: bool) -> blocks.SlackMessage:
+    """Return the card of a request, without its content if not everyone there may see it."""
+    content = content_of(request, shows)
     return blocks.card(request, content if seen else hidden(content))
 
 
@@ -307,7 +312,11 @@ def _rewrite(card: ChannelCard) -> bool:
 
 
 def _show(card: ChannelCard, request: ApprovalRequest) -> None:
-    message = _card(request, card.shows, card.channel_id, card.person)
+    # Once hidden, an ended card stays so: changes of rights no longer look at it.
+    seen = not (card.ended and card.hidden) and _everyone_sees(
+        request, card.channel_id, card.person
+    )
+    message = _card(request, card.shows, seen=seen)
     if message.look != card.look:
         call(
             card.connection,
@@ -325,6 +334,7 @@ def _show(card: ChannelCard, request: ApprovalRequest) -> None:
     cards.card_shown(
         card,
         look=message.look,
+        hidden=not seen,
         synced_at=request.changed_at,
         ended=ended,
         reported=card.reported or (ended and (result is None or result.at is not None)),
