@@ -139,7 +139,7 @@ def look_at_cards() -> None:
 
 def _look_at_cards(absences: Iterable[Absence]) -> None:
     """Let the cards be looked at that delegates may see through these absences, or could until now."""
-    delegates = {absence.delegate_id for absence in absences} - {None}
+    delegates = {row.delegate_id for row in absences if row.delegate_id is not None}
     if delegates:
         look_again(delegates)
 

@@ -18,6 +18,7 @@ from approvals.asking.answers import ABSENT
 from approvals.channels.content import MAX_PART
 from approvals.channels.grants import stored_terms
 from approvals.channels.slack import modals
+from approvals.channels.slack.elements import section
 from approvals.forms.fields import FormControl, Offer, Widget
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest, Preferences
@@ -94,7 +95,7 @@ def _statement(
         about | {"terms": stored_terms(terms)},
         [
             modals.name_of(request),
-            *(modals.section(text) for text in words),
+            *(section(text) for text in words),
             modals.message_block(),
         ],
     )
@@ -133,7 +134,7 @@ def _controls(form: GrantForm) -> list[FormControl]:
 
 
 def _control(name: str, field: Any) -> FormControl:
-    choices = field.choices if isinstance(field, forms.ChoiceField) else ()
+    choices: Any = field.choices if isinstance(field, forms.ChoiceField) else ()
     moment = isinstance(field, forms.DateTimeField)
     return FormControl(
         widget=Widget.CHOICE if choices else Widget.LINE,

@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from approvals.actions.checking import MAX_COMMENT, NOTHING_KNOWN, check
 from approvals.asking.answers import ABSENT
 from approvals.asking.secrets import request_content
-from approvals.channels.content import MAX_PART, cut
+from approvals.channels.content import cut
+from approvals.channels.slack.elements import BLOCK, section, text_object
 from approvals.exceptions import Invalid
 from approvals.forms.decision import (
     ANSWER,
@@ -169,10 +170,10 @@ def dialog(
     """Return a dialog whose submission has this action, and is about the same as its button."""
     return {
         "type": "modal",
-        "callback_id": f"pausepoint.{action}",
-        "title": _plain(title, 24),
-        "submit": _plain(submit, 24),
-        "close": _plain(_("Go back"), 24),
+        "callback_id": f"{BLOCK}.{action}",
+        "title": text_object(title, 24),
+        "submit": text_object(submit, 24),
+        "close": text_object(_("Go back"), 24),
         "private_metadata": json.dumps(about, ensure_ascii=False),
         "blocks": list(shown),
     }
@@ -180,10 +181,6 @@ def dialog(
 
 def name_of(request: ApprovalRequest) -> JsonDict:
     return section(visible(request.title))
-
-
-def section(text: str) -> JsonDict:
-    return {"type": "section", "text": _plain(text, MAX_PART)}
 
 
 def block_of(number: int) -> str:
@@ -198,12 +195,12 @@ def message_block(*, required: bool = False) -> JsonDict:
 
 def input_block(field: FormControl, block: str, value: Any = ABSENT) -> JsonDict:
     about = " ".join(filter(None, (field.help, field.limits)))
-    hint = {"hint": _plain(visible(about), 2_000)} if about else {}
+    hint = {"hint": text_object(visible(about), 2_000)} if about else {}
     return {
         "type": "input",
         "block_id": block,
         "optional": not field.required,
-        "label": _plain(visible(field.label), 2_000),
+        "label": text_object(visible(field.label), 2_000),
         **hint,
         "element": {"action_id": "value", **_element(field, value)},
     }
@@ -213,7 +210,7 @@ def _element(field: FormControl, value: Any) -> JsonDict:
     """Return an input that holds a proposed value."""
     if field.offers:
         options = [
-            {"text": _plain(_label(offer), MAX_LABEL), "value": str(number)}
+            {"text": text_object(_label(offer), MAX_LABEL), "value": str(number)}
             for number, offer in enumerate(field.offers)
         ]
         several = field.widget == Widget.SEVERAL
@@ -240,10 +237,6 @@ def _element(field: FormControl, value: Any) -> JsonDict:
         "max_length": MAX_TEXT,
         **({"initial_value": text} if text else {}),
     }
-
-
-def _plain(text: str, most: int) -> JsonDict:
-    return {"type": "plain_text", "text": cut(text, most) or " ", "emoji": False}
 
 
 def message_in(state: JsonMapping) -> str:

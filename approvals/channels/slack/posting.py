@@ -21,6 +21,7 @@ from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.channels.links import offer_link
 from approvals.channels.content import content_of, hidden, result_words
 from approvals.channels.slack import blocks, web_api
+from approvals.channels.slack.elements import section
 from approvals.channels.slack.web_api import SlackError
 from approvals.json_types import JsonDict
 from approvals.models import (
@@ -140,6 +141,18 @@ def call(
     return body
 
 
+def send(
+    connection: ChannelConnection,
+    method: str,
+    channel_id: str,
+    message: blocks.SlackMessage,
+    **more: Any,
+) -> JsonDict:
+    """Call a method that takes a message for a conversation. Raise SlackError."""
+    more |= {"channel": channel_id, "text": message.text, "blocks": message.blocks}
+    return call(connection, method, about=channel_id, **more)
+
+
 def post_message(
     connection: ChannelConnection,
     channel_id: str,
@@ -147,17 +160,8 @@ def post_message(
     **more: Any,
 ) -> str:
     """Post a message, and return its timestamp, which identifies it. Raise SlackError."""
-    body = call(
-        connection,
-        "chat.postMessage",
-        about=channel_id,
-        channel=channel_id,
-        text=message.text,
-        blocks=message.blocks,
-        unfurl_links=False,
-        unfurl_media=False,
-        **more,
-    )
+    more |= {"unfurl_links": False, "unfurl_media": False}
+    body = send(connection, "chat.postMessage", channel_id, message, **more)
     return str(body.get("ts", ""))
 
 
@@ -289,7 +293,7 @@ def _follow_up(connection: ChannelConnection, card: ChannelCard, name: str) -> N
 
 def _reply(connection: ChannelConnection, card: ChannelCard, words: str) -> None:
     """Post a line in the thread of a card. Raise SlackError."""
-    line = blocks.SlackMessage(plain(words), [blocks.section(words)])
+    line = blocks.SlackMessage(plain(words), [section(words)])
     post_message(connection, card.channel_id, line, thread_ts=card.message_ts)
 
 
@@ -318,14 +322,8 @@ def _show(card: ChannelCard, request: ApprovalRequest) -> None:
     )
     message = _card(request, card.shows, seen=seen)
     if message.look != card.look:
-        call(
-            card.connection,
-            "chat.update",
-            about=card.channel_id,
-            channel=card.channel_id,
-            ts=card.message_ts,
-            text=message.text,
-            blocks=message.blocks,
+        send(
+            card.connection, "chat.update", card.channel_id, message, ts=card.message_ts
         )
     result = results_of([request]).get(request.pk)
     if result is not None and result.at is not None and not card.reported:
@@ -350,14 +348,12 @@ def _send_line(click: ChannelClick) -> bool:
     path = reverse("slack:link", args=[token]) if token else ""
     message = blocks.line(click.reply, settings.PUBLIC_URL + path if path else "")
     try:
-        call(
+        send(
             click.connection,
             "chat.postEphemeral",
-            about=click.channel_id,
-            channel=click.channel_id,
+            click.channel_id,
+            message,
             user=click.external_id,
-            text=message.text,
-            blocks=message.blocks,
         )
     except SlackError as error:
         if error.passes and click.attempts < MOST_LINES:
