@@ -16,7 +16,7 @@ from approvals.actions.rows import words_of_decision
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.transactions import after_commit
 from approvals.models import ApprovalRequest, Decision, Grant, Workflow
-from approvals.models.actors import Signatory, account_behind
+from approvals.models.actors import Signatory, recorded_account
 from approvals.states import (
     APPROVING,
     CLIENT,
@@ -67,7 +67,7 @@ def end_request(
         rows.DECISION.of(decision),
         *words_of_decision(request, decision),
     ]
-    record = publishing.decision_record(decision) | account_behind(by)
+    record = publishing.decision_record(decision) | recorded_account(by)
     if answer.unseen:
         record["unseen"] = answer.unseen
     if recounted:

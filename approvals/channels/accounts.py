@@ -16,14 +16,5 @@ def account_behind(
     ).first()
 
 
-def actor_behind(
-    connection: ChannelConnection, team_id: str, external_id: str
-) -> ChannelActor | None:
-    """Return the active person behind this account as an actor; None if there is none."""
-    account = account_behind(connection, team_id, external_id)
-    active = account is not None and account.user.is_active
-    return actor_of(account) if account is not None and active else None
-
-
 def actor_of(account: ChannelAccount) -> ChannelActor:
     return ChannelActor(account.user, account.pk, account.recorded)

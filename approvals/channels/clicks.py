@@ -20,6 +20,7 @@ from approvals.actions.channels.links import unlink_account
 from approvals.asking.answers import Answer
 from approvals.channels.accounts import account_behind, actor_of
 from approvals.channels.content import ending_of
+from approvals.channels.grants import terms_from
 from approvals.db import pool
 from approvals.exceptions import (
     AlreadyDecided,
@@ -31,6 +32,7 @@ from approvals.exceptions import (
 from approvals.forms.decision import sent_decision
 from approvals.models import ChannelAccount, ChannelClick
 from approvals.models.actors import ChannelActor
+from approvals.pages.grants.panel import granting_of
 from approvals.queries.policy.votes.ballots import ballot_of
 from approvals.queries.preferences import in_language_of
 from approvals.queries.requests import get_request_for
@@ -120,6 +122,10 @@ def _answer(actor: ChannelActor, data: Mapping[str, Any]) -> Answer | None:
     match data["action"]:
         case "approve":
             return Answer(Verdict.APPROVE, comment or "")
+        case "give" if "terms" in data:
+            return Answer(
+                Verdict.APPROVE, comment or "", grant=terms_from(data["terms"])
+            )
         case "reject" if comment is not None:
             return Answer(Verdict.REJECT, comment)
         case "edit" if "edited_input" in data:
@@ -144,6 +150,9 @@ def _unopened(actor: ChannelActor, data: Mapping[str, Any]) -> Carried:
     if data["digest"] != request.voted_digest:
         raise Changed(request.voted_digest)
     words = _("This cannot be answered here. Nothing was decided. Open the request.")
+    if data["action"] == "grant":
+        why_not = granting_of(standing_of(actor), request).why_not
+        words = f"{why_not} {words}".strip()
     return Carried("not_opened", words)
 
 

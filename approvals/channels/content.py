@@ -16,6 +16,7 @@ from approvals.forms.shown_calls import ShownInput, shown_input
 from approvals.models import ApprovalRequest
 from approvals.models.channels import Shows
 from approvals.policy.terms import MessageRule, terms_of
+from approvals.queries.policy.grants.grant_case import bar_of_waiting
 from approvals.queries.policy.votes.ballots import ballot_of
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.results import ShownResult
@@ -38,8 +39,8 @@ MAX_BUTTON = 75
 class CardContent:
     """A card in words. `parts` are texts that no one may read as markup; `whole`: they show everything that is approved.
 
-    `answers` are the offered ones: `approve`, `edit`, `reject`, `answer` and `option`; `needs_message`: approving needs one.
-    `ending` says how the request ended.
+    `answers` are the offered ones: `approve`, `grant`, `edit`, `reject`, `answer` and `option`. `needs_message`: approving needs
+    one. `ending` says how the request ended.
     """
 
     title: str
@@ -224,7 +225,8 @@ def _answers(request: ApprovalRequest, shown: ShownContent) -> list[str]:
     if not request.pending or opened:
         return []
     if request.kind == Kind.APPROVAL:
-        return ["approve", "edit", "reject"]
+        grant = [] if bar_of_waiting(request) else ["grant"]
+        return ["approve", *grant, "edit", "reject"]
     labels = [str(option["label"]) for option in shown.options]
     choice = labels and not request.multiple and len(labels) <= MAX_OPTIONS
     buttons = choice and all(len(visible(label)) <= MAX_BUTTON for label in labels)

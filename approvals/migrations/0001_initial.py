@@ -1713,6 +1713,10 @@ class Migration(migrations.Migration):
                 ("set_by_name", models.CharField(max_length=300)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 (
+                    "cards_due_at",
+                    models.DateTimeField(default=django.utils.timezone.now, editable=False, null=True),
+                ),
+                (
                     "delegate",
                     models.ForeignKey(
                         db_index=False,
@@ -1736,6 +1740,11 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(fields=["person", "until"], name="absence_of_person"),
                     models.Index(fields=["delegate", "until"], name="absence_by_delegate"),
+                    models.Index(
+                        fields=["cards_due_at"],
+                        name="absence_cards_due",
+                        condition=models.Q(("cards_due_at__isnull", False)),
+                    ),
                 ],
                 "constraints": [
                     models.CheckConstraint(
@@ -2035,6 +2044,7 @@ class Migration(migrations.Migration):
                 ),
                 ("look", models.CharField(blank=True, max_length=64)),
                 ("synced_at", models.DateTimeField(null=True)),
+                ("hidden", models.BooleanField(default=False)),
                 ("ended", models.BooleanField(default=False)),
                 ("reported", models.BooleanField(default=False)),
                 ("attempts", models.PositiveIntegerField(default=0)),

@@ -114,6 +114,6 @@ def person_behind(actor: Actor) -> User:
     return actor if isinstance(actor, User) else actor.user
 
 
-def account_behind(actor: Signatory | None) -> dict[str, str]:
+def recorded_account(actor: Signatory | None) -> dict[str, str]:
     """Return the record's member with the account in a channel through which an actor acted; empty for others."""
     return {"account": actor.account} if isinstance(actor, ChannelActor) else {}

@@ -116,7 +116,7 @@ class ChannelCard(models.Model):
     """A posted card of a request, rewritten until the request has ended and its result was reported.
 
     `look` is the digest of the posted card, `synced_at` the `changed_at` of the request that it shows, null to look at it again.
-    `ended`: it shows the end; `reported`: its thread knows the result, or never will.
+    `hidden`: it shows no content; `ended`: it shows the end; `reported`: its thread knows the result, or never will.
     """
 
     connection = models.ForeignKey(
@@ -134,6 +134,7 @@ class ChannelCard(models.Model):
     shows = models.CharField(max_length=6, choices=Shows, default=Shows.TITLE)
     look = models.CharField(max_length=64, blank=True)
     synced_at = models.DateTimeField(null=True)
+    hidden = models.BooleanField(default=False)
     ended = models.BooleanField(default=False)
     reported = models.BooleanField(default=False)
     attempts = models.PositiveIntegerField(default=0)

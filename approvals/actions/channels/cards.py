@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from approvals.models import ApprovalRequest, ChannelCard, ChannelConnection
+from approvals.db.many import any_of
+from approvals.models import (
+    Absence,
+    ApprovalRequest,
+    ChannelCard,
+    ChannelConnection,
+)
+from approvals.models.channels import Shows
 
 #: How long a process owns a claimed card or click; then another one may try. Longer than a call takes.
 LEASE = timedelta(seconds=15)
@@ -27,9 +35,10 @@ def store_card(
     person: User | None,
     shows: str,
     look: str,
-) -> ChannelCard:
+    hidden: bool = False,
+) -> None:
     """Store a card that was posted. It is looked at once more, because rights may have changed meanwhile."""
-    card, _new = ChannelCard.objects.get_or_create(
+    ChannelCard.objects.get_or_create(
         connection=connection,
         channel_id=channel_id,
         message_ts=message_ts,
@@ -38,9 +47,9 @@ def store_card(
             "person": person,
             "shows": shows,
             "look": look,
+            "hidden": hidden,
         },
     )
-    return card
 
 
 def adopt_card(
@@ -67,24 +76,31 @@ def claim(row: Any, lease: timedelta = LEASE) -> bool:
     return bool(mine.update(attempts=F("attempts") + 1, next_attempt_at=Now() + lease))
 
 
-def card_shown(
-    card: ChannelCard, *, look: str, synced_at: datetime, ended: bool, reported: bool
-) -> None:
-    """Store the present state of a card. It stays due if `look_again` came meanwhile."""
-    shown = ChannelCard.objects.filter(pk=card.pk)
-    shown.update(look=look, ended=ended, reported=reported)
-    shown.filter(attempts=card.attempts).update(
+def card_shown(card: ChannelCard, *, synced_at: datetime, **shown: Any) -> None:
+    """Store the present state of a card (`shown`: its columns). It stays due if `look_again` came meanwhile."""
+    rows = ChannelCard.objects.filter(pk=card.pk)
+    rows.update(**shown)
+    rows.filter(attempts=card.attempts).update(
         synced_at=synced_at, attempts=0, next_attempt_at=Now()
     )
 
 
-def look_again() -> None:
-    """Let all cards be looked at again, because people may see other requests now than before.
+def look_again(people: Collection[int] | None = None) -> None:
+    """Let the cards be looked at again whose readers may see other requests now than before.
+
+    Of direct messages, these are the cards of these people and of their delegates, or all. Of ended cards, they are those that
+    still show content: an ended card that was hidden stays so, and one that shows the title alone keeps it.
 
     A process that shows a card just now has counted its attempt. That there is none any more tells it that it may have read the
     former rights.
     """
-    ChannelCard.objects.update(synced_at=None, attempts=0)
+    content = Q(hidden=False) & ~Q(shows=Shows.TITLE)
+    rows = ChannelCard.objects.filter(Q(ended=False) | content)
+    if people is not None:
+        delegates = Absence.objects.filter(person__in=any_of(people, int))
+        concerned = Q(person=None) | Q(person__in=any_of(people, int))
+        rows = rows.filter(concerned | Q(person__in=delegates.values("delegate")))
+    rows.update(synced_at=None, attempts=0)
 
 
 def try_again(row: Any, retry_after: int = 0) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -16,6 +17,7 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing, standing_of
+from approvals.actions.channels.cards import look_again
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.votes.recount import ask_for_recount
@@ -103,6 +105,7 @@ def end_absence(absence_id: int, *, by: Actor, via: Door) -> Absence:
             )
         Absence.objects.filter(pk=absence.pk).delete()
         ask_for_recount()
+        _look_at_cards([absence])
         _record("absence.ended", absence, by, via)
         after_commit(_tell_pages, absence)
     return absence
@@ -114,6 +117,31 @@ def changing_absences(now: Any) -> QuerySet[Absence]:
     return Absence.objects.filter(
         Q(starts_at__gt=since, starts_at__lte=now) | Q(until__gt=since, until__lte=now)
     )
+
+
+def due_for_cards(now: Any) -> QuerySet[Absence]:
+    """Return the absences whose start or end may have changed what a card may show."""
+    return Absence.objects.filter(cards_due_at__lte=now)
+
+
+def look_at_cards() -> None:
+    """Let cards be looked at because absences were set, began or ended."""
+    with transaction.atomic():
+        due = list(due_for_cards(Now()))
+        following = Case(
+            When(starts_at__gt=Now(), then=F("starts_at")),
+            When(until__gt=Now(), then=F("until")),
+        )
+        rows = Absence.objects.filter(pk__in=[absence.pk for absence in due])
+        rows.update(cards_due_at=following)
+        _look_at_cards(due)
+
+
+def _look_at_cards(absences: Iterable[Absence]) -> None:
+    """Let the cards be looked at that delegates may see through these absences, or could until now."""
+    delegates = {row.delegate_id for row in absences if row.delegate_id is not None}
+    if delegates:
+        look_again(delegates)
 
 
 def tell_of_changing_absences() -> None:

@@ -53,4 +53,4 @@ def standing_changed(before: Before) -> None:
             )
     ask_for_check()
     ask_for_recount()
-    look_again()
+    look_again(before.standings.keys() or None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from urllib.parse import parse_qs
 
@@ -107,25 +108,19 @@ def _is_from_slack(
 
 
 def _event(connection: ChannelConnection | None, body: bytes) -> ClickResponse:
-    if connection is None and len(body) > MAX_UNSIGNED:
-        return ClickResponse(HTTPStatus.NOT_FOUND)
-    try:
-        payload = parse(body.decode())
-    except (ValueError, NotCanonical):
-        payload = None
-    sent = payload if isinstance(payload, Mapping) else {}
-    challenge = (
-        sent.get("challenge") if sent.get("type") == "url_verification" else None
-    )
-    if isinstance(challenge, str) and _CHALLENGE.fullmatch(challenge):
-        return ClickResponse(body={"challenge": challenge})
+    sent: object = None
+    if connection is not None or len(body) <= MAX_UNSIGNED:
+        with suppress(ValueError, NotCanonical):
+            sent = parse(body.decode())
+    if isinstance(sent, Mapping) and sent.get("type") == "url_verification":
+        challenge = sent.get("challenge")
+        if isinstance(challenge, str) and _CHALLENGE.fullmatch(challenge):
+            return ClickResponse(body={"challenge": challenge})
     if connection is None:
         return ClickResponse(HTTPStatus.NOT_FOUND)
-    return (
-        receive_event(connection, sent)
-        if sent
-        else ClickResponse(HTTPStatus.BAD_REQUEST)
-    )
+    if not isinstance(sent, Mapping) or not sent:
+        return ClickResponse(HTTPStatus.BAD_REQUEST)
+    return receive_event(connection, sent)
 
 
 def _interaction(connection: ChannelConnection | None, body: bytes) -> ClickResponse:

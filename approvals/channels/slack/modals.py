@@ -17,6 +17,7 @@ from approvals.actions.checking import MAX_COMMENT, NOTHING_KNOWN, check
 from approvals.asking.answers import ABSENT
 from approvals.asking.secrets import request_content
 from approvals.channels.content import cut
+from approvals.channels.slack.elements import BLOCK, section, text_object
 from approvals.exceptions import Invalid
 from approvals.forms.decision import (
     ANSWER,
@@ -157,34 +158,49 @@ def modal(
         value = _proposed(request, field) if action == "edit" else ABSENT
         # The text of a proposed input may be empty on purpose; what is missing is found at the submission.
         shown = replace(field, required=False) if action == "edit" else field
-        inputs.append(_input(shown, block_of(number), value))
+        inputs.append(input_block(shown, block_of(number), value))
     if action != "answer":
-        message = _lines("comment", _("Message to the agent"), required=required)
-        inputs.append(_input(message, REASON))
-    name = {"type": "section", "text": _plain(visible(request.title), 2_900)}
+        inputs.append(message_block(required=required))
+    return dialog(action, title, title, about, [name_of(request), *inputs])
+
+
+def dialog(
+    action: str, title: str, submit: str, about: JsonDict, shown: Sequence[JsonDict]
+) -> JsonDict:
+    """Return a dialog whose submission has this action, and is about the same as its button."""
     return {
         "type": "modal",
-        "callback_id": f"pausepoint.{action}",
-        "title": _plain(title, 24),
-        "submit": _plain(title, 24),
-        "close": _plain(_("Go back"), 24),
-        "private_metadata": json.dumps(about),
-        "blocks": [name, *inputs],
+        "callback_id": f"{BLOCK}.{action}",
+        "title": text_object(title, 24),
+        "submit": text_object(submit, 24),
+        "close": text_object(_("Go back"), 24),
+        "private_metadata": json.dumps(about, ensure_ascii=False),
+        "blocks": list(shown),
     }
+
+
+def name_of(request: ApprovalRequest) -> JsonDict:
+    return section(visible(request.title))
 
 
 def block_of(number: int) -> str:
     return f"field.{number}"
 
 
-def _input(field: FormControl, block: str, value: Any = ABSENT) -> JsonDict:
+def message_block(*, required: bool = False) -> JsonDict:
+    """Return the input for the message to the agent."""
+    message = _lines("comment", _("Message to the agent"), required=required)
+    return input_block(message, REASON)
+
+
+def input_block(field: FormControl, block: str, value: Any = ABSENT) -> JsonDict:
     about = " ".join(filter(None, (field.help, field.limits)))
-    hint = {"hint": _plain(visible(about), 2_000)} if about else {}
+    hint = {"hint": text_object(visible(about), 2_000)} if about else {}
     return {
         "type": "input",
         "block_id": block,
         "optional": not field.required,
-        "label": _plain(visible(field.label), 2_000),
+        "label": text_object(visible(field.label), 2_000),
         **hint,
         "element": {"action_id": "value", **_element(field, value)},
     }
@@ -194,7 +210,7 @@ def _element(field: FormControl, value: Any) -> JsonDict:
     """Return an input that holds a proposed value."""
     if field.offers:
         options = [
-            {"text": _plain(_label(offer), MAX_LABEL), "value": str(number)}
+            {"text": text_object(_label(offer), MAX_LABEL), "value": str(number)}
             for number, offer in enumerate(field.offers)
         ]
         several = field.widget == Widget.SEVERAL
@@ -223,13 +239,9 @@ def _element(field: FormControl, value: Any) -> JsonDict:
     }
 
 
-def _plain(text: str, most: int) -> JsonDict:
-    return {"type": "plain_text", "text": cut(text, most) or " ", "emoji": False}
-
-
 def message_in(state: JsonMapping) -> str:
     """Return the message of a submitted dialog. Raise Invalid."""
-    [text] = _texts(state.get(REASON)) or [""]
+    [text] = texts_of(state.get(REASON)) or [""]
     if len(text) > MAX_COMMENT:
         raise Invalid(_("The decision is invalid."), {"comment": _("is too long")})
     return text
@@ -249,7 +261,7 @@ def value_in(
     data = QueryDict(mutable=True)
     data["verdict"] = VERDICTS[action]
     for number, field in enumerate(fields):
-        texts = _texts(state.get(block_of(number)))
+        texts = texts_of(state.get(block_of(number)))
         if edits and not texts and field.widget != Widget.SEVERAL:
             # As on the page, an emptied field is sent.
             texts = [""]
@@ -266,7 +278,7 @@ def errors_by_block(
 ) -> dict[str, str]:
     """Return the errors of a refused dialog by its blocks; those of no field are at the first one."""
     if not fields:
-        return {REASON: cut(str(refusal), 200)}
+        return {REASON: error_text(str(refusal))}
     blocks: dict[str, str] = {}
     about = WITH_FIELDS[action][1]
     keys = [".".join([about, *field.path]) for field in fields]
@@ -275,13 +287,15 @@ def errors_by_block(
             (at for at, known in enumerate(keys) if f"{key}.".startswith(f"{known}.")),
             0,
         )
-        blocks.setdefault(
-            block_of(number), cut(f"{error[:1].upper()}{error[1:]}.", 200)
-        )
-    return blocks or {block_of(0): cut(str(refusal), 200)}
+        blocks.setdefault(block_of(number), error_text(f"{error}."))
+    return blocks or {block_of(0): error_text(str(refusal))}
 
 
-def _texts(block: Any) -> list[str]:
+def error_text(text: str) -> str:
+    return cut(f"{text[:1].upper()}{text[1:]}", 200)
+
+
+def texts_of(block: object) -> list[str]:
     """Return the entered values of one input, as the page's form would send it; empty for nothing or anything unexpected."""
     element = block.get("value") if isinstance(block, Mapping) else None
     if not isinstance(element, Mapping):

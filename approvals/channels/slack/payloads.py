@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from approvals.actions.channels.clicks import NewClick
 from approvals.db.canonical_json import NotCanonical, canonical, parse
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ChannelConnection
@@ -32,58 +33,52 @@ class ForeignPayload(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interaction:
-    """A click, or a submitted dialog (`state` holds its inputs). `action` is empty if there is nothing to do."""
+    """A click, or a submitted dialog: `state` holds its inputs, and `terms` those of the grant that it states."""
 
-    action: str = ""
-    team_id: str = ""
-    external_id: str = ""
-    channel_id: str = ""
-    message_ts: str = ""
+    click: NewClick
     trigger_id: str = ""
-    request_id: UUID | None = None
-    digest: str = ""
-    option: int = 0
     state: JsonMapping | None = None
-    key: str = ""
+    terms: JsonMapping | None = None
+
+    @property
+    def action(self) -> str:
+        return str(self.click.data["action"])
 
     @property
     def about(self) -> JsonDict:
         """The part that a dialog carries from its button to its submission."""
         return {
-            "request": str(self.request_id),
-            "digest": self.digest,
-            "channel": self.channel_id,
-            "ts": self.message_ts,
+            "request": self.click.data["request"],
+            "digest": self.click.data["digest"],
+            "channel": self.click.channel_id,
+            "ts": self.click.message_ts,
         }
 
 
-def parse_interaction(payload: object, connection: ChannelConnection) -> Interaction:
-    """Return the click or dialog in a verified payload. Raise MalformedPayload or ForeignPayload."""
+def parse_interaction(
+    payload: object, connection: ChannelConnection
+) -> Interaction | None:
+    """Return the click or dialog in a verified payload; None if nothing follows. Raise MalformedPayload or ForeignPayload."""
     whole = _object(payload)
     kind = whole.get("type")
     if not isinstance(kind, str):
         raise MalformedPayload
-    _require_own(whole, connection)
+    team = whole.get("team")
+    team_id = team.get("id") if isinstance(team, Mapping) else None
+    if not is_own(whole, team_id, connection):
+        raise ForeignPayload
     if kind == CLICK:
         return _click(whole)
-    return _submission(whole) if kind == SUBMISSION else Interaction()
+    return _submission(whole) if kind == SUBMISSION else None
 
 
-def is_own(body: JsonMapping, connection: ChannelConnection) -> bool:
-    """Return whether an event is about the connected app in its workspace."""
-    sent = (body.get("api_app_id"), body.get("team_id"))
+def is_own(body: JsonMapping, team_id: object, connection: ChannelConnection) -> bool:
+    """Return whether this is about the connected app in its workspace."""
+    sent = (body.get("api_app_id"), team_id)
     return sent == (connection.app_id, connection.team_id)
 
 
-def _require_own(payload: JsonMapping, connection: ChannelConnection) -> None:
-    team = payload.get("team")
-    team_id = team.get("id") if isinstance(team, Mapping) else None
-    sent = (payload.get("api_app_id"), team_id)
-    if sent != (connection.app_id, connection.team_id):
-        raise ForeignPayload
-
-
-def _click(payload: JsonMapping) -> Interaction:
+def _click(payload: JsonMapping) -> Interaction | None:
     clicked = payload.get("actions")
     if not isinstance(clicked, list) or not clicked:
         raise MalformedPayload
@@ -91,69 +86,69 @@ def _click(payload: JsonMapping) -> Interaction:
     match = _ACTION.fullmatch(_text(action.get("action_id")))
     if match is None or "value" not in action:
         # A button that only opens an address, or one of another version.
-        return Interaction()
+        return None
     container = _object(payload.get("container"))
     value = _value(action["value"])
-    team_id, external_id = _person(payload)
-    channel_id = _id(container.get("channel_id"))
-    message_ts = _matching(_TS, container.get("message_ts"))
-    trigger = payload.get("trigger_id")
+    place = (container.get("channel_id"), container.get("message_ts"))
+    subject = {} if match[1] == "link" else _subject(value)
     option = value.get("option", 0)
     if type(option) is not int or not 0 <= option < 100:
         raise MalformedPayload
-    identity = [
-        team_id, external_id, channel_id, message_ts, match[0],
-        _text(action.get("action_ts")), value,
-    ]  # fmt: skip
+    if match[1] == "option":
+        subject["option"] = option
+    identity = [*place, match[0], _text(action.get("action_ts")), value]
+    trigger = payload.get("trigger_id")
     return Interaction(
-        action=match[1],
-        team_id=team_id,
-        external_id=external_id,
-        channel_id=channel_id,
-        message_ts=message_ts,
+        click=_new_click(payload, place, {"action": match[1], **subject}, identity),
         trigger_id=trigger if isinstance(trigger, str) else "",
-        option=option,
-        key=_key(identity),
-        **({} if match[1] == "link" else _subject(value)),
     )
 
 
-def _submission(payload: JsonMapping) -> Interaction:
+def _submission(payload: JsonMapping) -> Interaction | None:
     view = _object(payload.get("view"))
     match = _ACTION.fullmatch(_text(view.get("callback_id")))
     if match is None:
-        return Interaction()
+        return None
     about = _value(view.get("private_metadata"))
-    team_id, external_id = _person(payload)
-    values = _object(_object(view.get("state")).get("values"))
+    place = (about.get("channel"), about.get("ts"))
+    data = {"action": match[1], **_subject(about)}
     return Interaction(
-        action=match[1],
-        team_id=team_id,
-        external_id=external_id,
-        channel_id=_id(about.get("channel")),
-        message_ts=_matching(_TS, about.get("ts")),
-        state=values,
-        key=_key([team_id, external_id, _text(view.get("id")), about]),
-        **_subject(about),
+        click=_new_click(payload, place, data, [_text(view.get("id")), about]),
+        state=_object(_object(view.get("state")).get("values")),
+        terms=_object(about["terms"]) if "terms" in about else None,
     )
 
 
-def _person(payload: JsonMapping) -> tuple[str, str]:
-    """Return the team and the id of the person. Guests of shared channels have a team of their own."""
+def _new_click(
+    payload: JsonMapping,
+    place: tuple[object, object],
+    data: JsonDict,
+    identity: list[Any],
+) -> NewClick:
+    """Return the click to store. Guests of shared channels have a team of their own."""
     user = _object(payload.get("user"))
-    team = _object(payload.get("team"))
     own = user.get("team_id")
-    return _id(team["id"] if own is None else own), _id(user.get("id"))
+    team_id = _id(_object(payload.get("team"))["id"] if own is None else own)
+    external_id = _id(user.get("id"))
+    channel_id, message_ts = place
+    return NewClick(
+        key=hashlib.sha256(canonical([team_id, external_id, *identity])).hexdigest(),
+        team_id=team_id,
+        external_id=external_id,
+        channel_id=_id(channel_id),
+        message_ts=_matching(_TS, message_ts),
+        data=data,
+    )
 
 
-def _subject(value: JsonMapping) -> dict[str, Any]:
+def _subject(value: JsonMapping) -> JsonDict:
     """Return the request and the digest that a button of ours is about."""
     try:
         request_id = UUID(_text(value.get("request")))
     except ValueError as error:
         raise MalformedPayload from error
     return {
-        "request_id": request_id,
+        "request": str(request_id),
         "digest": _matching(_DIGEST, value.get("digest")),
     }
 
@@ -186,7 +181,3 @@ def _matching(pattern: re.Pattern[str], value: object) -> str:
 
 def _id(value: object) -> str:
     return _matching(_ID, value)
-
-
-def _key(identity: list[Any]) -> str:
-    return hashlib.sha256(canonical(identity)).hexdigest()

@@ -21,6 +21,7 @@ from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.channels.links import offer_link
 from approvals.channels.content import content_of, hidden, result_words
 from approvals.channels.slack import blocks, web_api
+from approvals.channels.slack.elements import section
 from approvals.channels.slack.web_api import SlackError
 from approvals.json_types import JsonDict
 from approvals.models import (
@@ -140,6 +141,18 @@ def call(
     return body
 
 
+def send(
+    connection: ChannelConnection,
+    method: str,
+    channel_id: str,
+    message: blocks.SlackMessage,
+    **more: Any,
+) -> JsonDict:
+    """Call a method that takes a message for a conversation. Raise SlackError."""
+    more |= {"channel": channel_id, "text": message.text, "blocks": message.blocks}
+    return call(connection, method, about=channel_id, **more)
+
+
 def post_message(
     connection: ChannelConnection,
     channel_id: str,
@@ -147,17 +160,8 @@ def post_message(
     **more: Any,
 ) -> str:
     """Post a message, and return its timestamp, which identifies it. Raise SlackError."""
-    body = call(
-        connection,
-        "chat.postMessage",
-        about=channel_id,
-        channel=channel_id,
-        text=message.text,
-        blocks=message.blocks,
-        unfurl_links=False,
-        unfurl_media=False,
-        **more,
-    )
+    more |= {"unfurl_links": False, "unfurl_media": False}
+    body = send(connection, "chat.postMessage", channel_id, message, **more)
     return str(body.get("ts", ""))
 
 
@@ -215,7 +219,8 @@ def _post_card(row: OutboxEvent) -> None:
         if card is not None:
             _follow_up(to.connection, card, row.name)
             return
-        message = _card(request, to.rule.shows, channel_id, to.person)
+        seen = _everyone_sees(request, channel_id, to.person)
+        message = _card(request, to.rule.shows, seen=seen)
     message_ts = post_message(to.connection, channel_id, message)
     cards.store_card(
         to.connection,
@@ -225,16 +230,16 @@ def _post_card(row: OutboxEvent) -> None:
         person=to.person,
         shows=to.rule.shows,
         look=message.look,
+        hidden=not seen,
     )
 
 
 def _post_digest(rows: Sequence[OutboxEvent]) -> None:
-    """Post one message about many new requests, without buttons to decide. Raise NotPosted or SlackError."""
+    """Post the number of many new requests. Raise NotPosted or SlackError."""
     to = _target_of(rows[0])
     ids = [row.payload["request_id"] for row in rows]
     waiting = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING)
-    in_order = waiting.order_by("urgency", "created_at", "pk")
-    requests = [each for each in in_order if _may_see(to, each)]
+    requests = [each for each in waiting if _may_see(to, each)]
     if not requests:
         raise NotPosted(_("no longer needed"))
     with override(_language_of(to.person)):
@@ -247,16 +252,19 @@ def _may_see(to: _Target, request: ApprovalRequest) -> bool:
     return all_see([to.person] if to.person else audience_of(to.rule), request)
 
 
-def _card(
-    request: ApprovalRequest, shows: str, channel_id: str, person: User | None
-) -> blocks.SlackMessage:
-    """Return the card for a conversation, without its content if not everyone there may see the request."""
-    content = content_of(request, shows)
+def _everyone_sees(
+    request: ApprovalRequest, channel_id: str, person: User | None
+) -> bool:
+    """Return whether the recipient of a direct message, or all people of the rules for a channel, may see a request."""
+    if person is not None:
+        return all_see([person], request)
     rules = NotificationRule.objects.filter(channel_id=channel_id, route=Route.BUTTONS)
-    people = (
-        [person] if person else [each for rule in rules for each in audience_of(rule)]
-    )
-    seen = all_see(people, request)
+    return all_see([each for rule in rules for each in audience_of(rule)], request)
+
+
+def _card(request: ApprovalRequest, shows: str, *, seen: bool) -> blocks.SlackMessage:
+    """Return the card of a request, without its content if not everyone there may see it."""
+    content = content_of(request, shows)
     return blocks.card(request, content if seen else hidden(content))
 
 
@@ -285,7 +293,7 @@ def _follow_up(connection: ChannelConnection, card: ChannelCard, name: str) -> N
 
 def _reply(connection: ChannelConnection, card: ChannelCard, words: str) -> None:
     """Post a line in the thread of a card. Raise SlackError."""
-    line = blocks.SlackMessage(plain(words), [blocks.section(words)])
+    line = blocks.SlackMessage(plain(words), [section(words)])
     post_message(connection, card.channel_id, line, thread_ts=card.message_ts)
 
 
@@ -308,16 +316,14 @@ def _rewrite(card: ChannelCard) -> bool:
 
 
 def _show(card: ChannelCard, request: ApprovalRequest) -> None:
-    message = _card(request, card.shows, card.channel_id, card.person)
+    # Once hidden, an ended card stays so: changes of rights no longer look at it.
+    seen = not (card.ended and card.hidden) and _everyone_sees(
+        request, card.channel_id, card.person
+    )
+    message = _card(request, card.shows, seen=seen)
     if message.look != card.look:
-        call(
-            card.connection,
-            "chat.update",
-            about=card.channel_id,
-            channel=card.channel_id,
-            ts=card.message_ts,
-            text=message.text,
-            blocks=message.blocks,
+        send(
+            card.connection, "chat.update", card.channel_id, message, ts=card.message_ts
         )
     result = results_of([request]).get(request.pk)
     if result is not None and result.at is not None and not card.reported:
@@ -326,6 +332,7 @@ def _show(card: ChannelCard, request: ApprovalRequest) -> None:
     cards.card_shown(
         card,
         look=message.look,
+        hidden=not seen,
         synced_at=request.changed_at,
         ended=ended,
         reported=card.reported or (ended and (result is None or result.at is not None)),
@@ -341,14 +348,12 @@ def _send_line(click: ChannelClick) -> bool:
     path = reverse("slack:link", args=[token]) if token else ""
     message = blocks.line(click.reply, settings.PUBLIC_URL + path if path else "")
     try:
-        call(
+        send(
             click.connection,
             "chat.postEphemeral",
-            about=click.channel_id,
-            channel=click.channel_id,
+            click.channel_id,
+            message,
             user=click.external_id,
-            text=message.text,
-            blocks=message.blocks,
         )
     except SlackError as error:
         if error.passes and click.attempts < MOST_LINES:

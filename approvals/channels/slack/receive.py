@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 from approvals.access import permissions
-from approvals.access.standing import standing_of
+from approvals.access.standing import Standing, standing_of
 from approvals.actions.channels.clicks import NewClick, store_click
 from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.checking import AnswerFacts, needs_reason
 from approvals.asking.answers import Answer
-from approvals.channels.accounts import actor_behind
+from approvals.channels.accounts import account_behind
 from approvals.channels.content import content_of
-from approvals.channels.slack import modals, web_api
+from approvals.channels.slack import grants, modals, web_api
 from approvals.channels.slack.payloads import (
     ForeignPayload,
     Interaction,
@@ -24,9 +25,8 @@ from approvals.channels.slack.payloads import (
 )
 from approvals.exceptions import Invalid, NotFound
 from approvals.forms.fields import FormControl
-from approvals.json_types import JsonDict
+from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest, ChannelConnection
-from approvals.models.actors import ChannelActor
 from approvals.models.channels import Shows
 from approvals.queries.preferences import in_language_of, reason_rules
 from approvals.queries.requests import get_request_for
@@ -55,46 +55,34 @@ def receive(connection: ChannelConnection, payload: object) -> ClickResponse:
         return ClickResponse(400)
     except ForeignPayload:
         return ClickResponse(403)
-    if not interaction.action:
+    if interaction is None:
         return ClickResponse()
-    actor = actor_behind(connection, interaction.team_id, interaction.external_id)
-    if actor is None or interaction.request_id is None:
-        return _stored(connection, interaction)
-    with in_language_of(actor.pk):
-        if interaction.state is not None:
-            return _submitted(connection, interaction, actor)
-        return _clicked(connection, interaction, actor)
+    click = interaction.click
+    account = account_behind(connection, click.team_id, click.external_id)
+    if account is None or not account.user.is_active or "request" not in click.data:
+        return _stored(connection, click)
+    with in_language_of(account.user_id):
+        standing = standing_of(account.user)
+        if interaction.state is None:
+            return _clicked(connection, interaction, standing)
+        return _submitted(connection, interaction, interaction.state, standing)
 
 
 def _stored(
-    connection: ChannelConnection, interaction: Interaction, **more: Any
+    connection: ChannelConnection, click: NewClick, **more: Any
 ) -> ClickResponse:
-    data: dict[str, Any] = {"action": interaction.action, **more}
-    if interaction.request_id is not None:
-        data["request"] = str(interaction.request_id)
-        data["digest"] = interaction.digest
-    if interaction.action == "option":
-        data["option"] = interaction.option
-    click = NewClick(
-        key=interaction.key,
-        team_id=interaction.team_id,
-        external_id=interaction.external_id,
-        channel_id=interaction.channel_id,
-        message_ts=interaction.message_ts,
-        data=data,
-    )
-    store_click(connection, click)
+    store_click(connection, replace(click, data={**click.data, **more}))
     return ClickResponse()
 
 
 def _clicked(
-    connection: ChannelConnection, interaction: Interaction, actor: ChannelActor
+    connection: ChannelConnection, interaction: Interaction, standing: Standing
 ) -> ClickResponse:
     """Open the dialog that a button needs; store any other click, and one whose dialog cannot be opened."""
-    request = _open_request(interaction, actor)
-    view = None if request is None else _view(request, interaction)
+    request = _open_request(interaction.click, standing)
+    view = None if request is None else _view(standing, request, interaction)
     if view is None:
-        return _stored(connection, interaction)
+        return _stored(connection, interaction.click)
     secrets = secrets_of(connection)
     try:
         web_api.call(
@@ -105,30 +93,31 @@ def _clicked(
             view=view,
         )
     except web_api.SlackError:
-        return _stored(connection, interaction, opened=False)
+        return _stored(connection, interaction.click, opened=False)
     return ClickResponse()
 
 
-def _open_request(
-    interaction: Interaction, actor: ChannelActor
-) -> ApprovalRequest | None:
+def _open_request(click: NewClick, standing: Standing) -> ApprovalRequest | None:
     """Return the request of a click if this person may decide it now as it was shown; else the click is answered in words."""
-    standing = standing_of(actor)
-    assert interaction.request_id is not None
     try:
-        request = get_request_for(standing, interaction.request_id)
+        request = get_request_for(standing, UUID(click.data["request"]))
     except NotFound:
         return None
-    unchanged = interaction.digest == request.voted_digest
+    unchanged = click.data["digest"] == request.voted_digest
     allowed = permissions.may_close(standing, request)
     return request if request.pending and unchanged and allowed else None
 
 
-def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None:
+def _view(
+    standing: Standing, request: ApprovalRequest, interaction: Interaction
+) -> JsonDict | None:
     content = content_of(request, Shows.INPUT)
     action = interaction.action
     if action not in content.answers:
         return None
+    if action == "grant":
+        with grants.in_zone_of(standing.pk):
+            return grants.terms_dialog(standing, request, interaction.about)
     verdict = modals.VERDICTS.get(action)
     if verdict is None or (verdict == Verdict.APPROVE and not content.needs_message):
         return None
@@ -144,33 +133,53 @@ def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None
 
 
 def _submitted(
-    connection: ChannelConnection, interaction: Interaction, actor: ChannelActor
+    connection: ChannelConnection,
+    interaction: Interaction,
+    state: JsonMapping,
+    standing: Standing,
 ) -> ClickResponse:
-    """Store a submitted dialog, or return the errors of its fields."""
-    assert interaction.state is not None
+    """Store a submitted dialog, or return the errors of its fields, or the dialog that follows."""
     action = interaction.action
+    click = interaction.click
+    if action == "grant":
+        view = _terms_stated(interaction, state, standing)
+        return _stored(connection, click) if view is None else ClickResponse(body=view)
     fields: Sequence[FormControl] | None = ()
     values: dict[str, Any] = {}
     try:
         if action != "answer":
-            values["comment"] = modals.message_in(interaction.state)
+            values["comment"] = modals.message_in(state)
+        if action == "give" and interaction.terms is not None:
+            values["terms"] = interaction.terms
         if action in modals.WITH_FIELDS:
-            request = _open_request(interaction, actor)
+            request = _open_request(click, standing)
             fields = None if request is None else modals.fields_of(request, action)
             if request is None or fields is None:
-                return _stored(connection, interaction)
-            name, value = modals.value_in(request, action, fields, interaction.state)
+                return _stored(connection, click)
+            name, value = modals.value_in(request, action, fields, state)
             values[name] = value
     except Invalid as refusal:
         errors = modals.errors_by_block(action, fields or (), refusal)
-        return ClickResponse(200, {"response_action": "errors", "errors": errors})
-    return _stored(connection, interaction, **values)
+        return ClickResponse(body={"response_action": "errors", "errors": errors})
+    return _stored(connection, click, **values)
+
+
+def _terms_stated(
+    interaction: Interaction, state: JsonMapping, standing: Standing
+) -> JsonDict | None:
+    """Return the answer to the submitted terms of a grant; None if none can be given any more."""
+    request = _open_request(interaction.click, standing)
+    if request is None or "grant" not in content_of(request, Shows.INPUT).answers:
+        return None
+    with grants.in_zone_of(standing.pk):
+        return grants.confirmation(standing, request, state, interaction.about)
 
 
 def receive_event(connection: ChannelConnection, body: object) -> ClickResponse:
     """Take a verified event. Of these, only the end of the app matters; a repeat changes nothing."""
     event = body.get("event") if isinstance(body, Mapping) else None
     kind = event.get("type") if isinstance(event, Mapping) else None
-    if isinstance(body, Mapping) and is_own(body, connection) and kind in ENDS:
+    own = isinstance(body, Mapping) and is_own(body, body.get("team_id"), connection)
+    if own and kind in ENDS:
         note_problem(connection, ENDS[kind])
     return ClickResponse()

@@ -166,22 +166,21 @@ class SocketHolder:
         return secrets.app_token
 
     def _read(self, opened: WebSocket, seconds: float) -> bool:
-        """Take the messages that arrive; return whether Slack wants a new connection. Raise SlackError and Undelivered."""
-        refresh = False
-        for text in opened.receive(seconds):
-            message = _parsed(text)
-            kind = message.get("type")
-            if kind == "hello":
-                self._failures = 0
-                self._write(sockets.note_socket, SocketState.CONNECTED)
-            elif kind == "disconnect":
-                reason = str(message.get("reason"))
-                if reason not in REFRESHES:
-                    raise SlackError(reason)
-                refresh = True
-            elif isinstance(message.get("envelope_id"), str):
-                _workers.submit(self._answer, opened, message)
-        return refresh
+        """Take the next message; return whether Slack wants a new connection. Raise SlackError and Undelivered."""
+        text = opened.receive(seconds)
+        message = {} if text is None else _parsed(text)
+        kind = message.get("type")
+        if kind == "hello":
+            self._failures = 0
+            self._write(sockets.note_socket, SocketState.CONNECTED)
+        elif kind == "disconnect":
+            reason = str(message.get("reason"))
+            if reason not in REFRESHES:
+                raise SlackError(reason)
+            return True
+        elif isinstance(message.get("envelope_id"), str):
+            _workers.submit(self._answer, opened, message)
+        return False
 
     def _answer(self, opened: WebSocket, envelope: JsonDict) -> None:
         """Store a click, then acknowledge it. One that cannot be stored is not: its author is warned by Slack."""
@@ -196,7 +195,11 @@ class SocketHolder:
         answer: JsonDict = {"envelope_id": envelope["envelope_id"]}
         if body is not None:
             answer["payload"] = body
-        opened.leave(json.dumps(answer))
+        try:
+            opened.send(json.dumps(answer))
+        except Undelivered:
+            # Slack warns the author, and a repeated click counts once.
+            return
 
     def _received(self, envelope: JsonDict) -> JsonDict | None:
         connection = ChannelConnection.objects.get(pk=self.connection_id)

@@ -36,6 +36,8 @@ class Absence(models.Model):
     set_by_id = models.BigIntegerField()
     set_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: When the cards in channels are looked at because of it: at once, at its start, and at its end; null after that.
+    cards_due_at = models.DateTimeField(null=True, default=timezone.now, editable=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -51,6 +53,11 @@ class Absence(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["person", "until"], name="absence_of_person"),
             models.Index(fields=["delegate", "until"], name="absence_by_delegate"),
+            models.Index(
+                fields=["cards_due_at"],
+                name="absence_cards_due",
+                condition=Q(cards_due_at__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from approvals.db.many import any_of
 from approvals.db.prepared import Parameter
 from approvals.db.prepared_writes import Update
 from approvals.models import ApprovalRequest, Decision, Vote
-from approvals.models.actors import Actor, account_behind
+from approvals.models.actors import Actor, recorded_account
 from approvals.outbound.mentions import notify_of_lone_decision
 from approvals.policy.terms import terms_of
 from approvals.queries.policy.votes.electorate import delegates_for, electorate_of
@@ -91,7 +91,7 @@ def _store(locked: LockedRequest, voted: Voted, *, by: Actor, via: Door) -> None
         "stage": vote.stage + 1,
     }
     record |= {"for": vote.for_name} if vote.for_name is not None else {}
-    record |= account_behind(by)
+    record |= recorded_account(by)
     record |= hidden_record(request) | (
         {"unseen": answer.unseen} if answer.unseen else {}
     )
