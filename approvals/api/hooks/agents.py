@@ -27,7 +27,7 @@ SHELL = "Bash"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodingAgent:
-    """A coding agent. `path` is the last part of its address, and `shell` its own name of a shell command.
+    """A coding agent. `path` is the last part of its address, and `shell_tool` its own name of a shell command.
 
     `names_calls`: its calls have ids. `edits_calls`: it runs a call with the input of the answer. `defers`: it can exit and be
     resumed with the same call. `edits_permissions`: it accepts an input in a PermissionRequest. `stops`: it obeys an answer
@@ -39,7 +39,7 @@ class CodingAgent:
     events: frozenset[HookEvent] = frozenset(
         {HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE}
     )
-    shell: str = SHELL
+    shell_tool: str = SHELL
     names_calls: bool = True
     edits_calls: bool = True
     defers: bool = False
@@ -48,7 +48,7 @@ class CodingAgent:
 
     def shared_name(self, tool: str) -> str:
         """Return the name under which requests, rules and lists know a tool of this agent."""
-        return SHELL if tool == self.shell else tool
+        return SHELL if tool == self.shell_tool else tool
 
 
 CLAUDE_CODE = CodingAgent(
@@ -67,11 +67,11 @@ CODEX = CodingAgent(
     ),
 )
 GEMINI_CLI = CodingAgent(
-    path="gemini-cli", name="Gemini CLI", shell="run_shell_command", names_calls=False
+    path="gemini-cli", name="Gemini CLI", shell_tool="run_shell_command", names_calls=False
 )
 QWEN_CODE = CodingAgent(
-    path="qwen-code", name="Qwen Code", shell="run_shell_command", edits_calls=False
+    path="qwen-code", name="Qwen Code", shell_tool="run_shell_command", edits_calls=False
 )
 COPILOT = CodingAgent(path="copilot", name="Copilot CLI", names_calls=False)
-OPENCODE = CodingAgent(path="opencode", name="opencode", shell="bash")
+OPENCODE = CodingAgent(path="opencode", name="opencode", shell_tool="bash")
 AGENTS = (CLAUDE_CODE, CODEX, GEMINI_CLI, QWEN_CODE, COPILOT, OPENCODE)
