@@ -15,9 +15,9 @@ from pausepoint.connect.settings import (
     MARK,
     claude_hook,
     claude_settings,
-    settings_without,
     codex_config,
     codex_config_without,
+    settings_without,
 )
 
 from tests.support.root import ROOT

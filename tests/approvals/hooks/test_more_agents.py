@@ -43,7 +43,9 @@ def permission(body: dict[str, Any]) -> tuple[str, Any]:
     ("verdict", "said", "approved"),
     [(Verdict.APPROVE, {}, BASH["tool_input"]), (Verdict.EDIT, {"edited_input": EDITED}, EDITED)],
 )
-def test_a_call_without_an_id_runs_with_the_approved_input_and_its_result_is_recorded_once(address, verdict, said, approved):
+def test_a_call_without_an_id_runs_with_the_approved_input_and_its_result_is_recorded_once(
+    address, verdict, said, approved
+):
     agent, decider = Machine(alice()), bob()
     agent.post(address + NOW, UNNAMED)
     decide(decider, verdict, **said)

@@ -39,7 +39,9 @@ class ModelServer:
                 body = json.loads(sent)
                 step = stand_in.next_step(body)
                 gemini = "enerateContent" in self.path
-                document = stand_in.gemini(step) if gemini else stand_in.completion(step, stream=bool(body.get("stream")))
+                document = (
+                    stand_in.gemini(step) if gemini else stand_in.completion(step, stream=bool(body.get("stream")))
+                )
                 if body.get("stream") or "stream" in self.path:
                     self.stream(document, done=not gemini)
                 else:

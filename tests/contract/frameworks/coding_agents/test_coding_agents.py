@@ -1,4 +1,4 @@
-"""Gemini CLI, Qwen Code, Copilot CLI and opencode, the real ones, newest and oldest: the hooks that `pausepoint connect` writes."""
+"""Gemini CLI, Qwen Code, Copilot CLI and opencode, newest and oldest, with the hooks that `pausepoint connect` writes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def rules(desk: Server) -> Iterator[None]:
 def hooks_of(cli: Cli) -> list[int]:
     """The processes of `pausepoint hook` below the agent."""
     found = subprocess.run(
-        ["pgrep", "-f", f"pausepoint .*{cli.desk.address}.* hook {cli.agent}"], capture_output=True, text=True, check=False
+        ["pgrep", "-f", f"pausepoint .*{cli.desk.address}.* hook {cli.agent}"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return [int(line) for line in found.stdout.split() if int(line) != os.getpid()]
 
