@@ -67,10 +67,16 @@ CODEX = CodingAgent(
     ),
 )
 GEMINI_CLI = CodingAgent(
-    path="gemini-cli", name="Gemini CLI", shell_tool="run_shell_command", names_calls=False
+    path="gemini-cli",
+    name="Gemini CLI",
+    shell_tool="run_shell_command",
+    names_calls=False,
 )
 QWEN_CODE = CodingAgent(
-    path="qwen-code", name="Qwen Code", shell_tool="run_shell_command", edits_calls=False
+    path="qwen-code",
+    name="Qwen Code",
+    shell_tool="run_shell_command",
+    edits_calls=False,
 )
 COPILOT = CodingAgent(path="copilot", name="Copilot CLI", names_calls=False)
 OPENCODE = CodingAgent(path="opencode", name="opencode", shell_tool="bash")

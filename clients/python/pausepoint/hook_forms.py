@@ -59,11 +59,19 @@ def _read_copilot(report: Document) -> Document:
     return {**report, "tool_response": report["tool_result"]}
 
 
+def _write_copilot(answer: Document) -> Document:
+    output = answer.get("hookSpecificOutput", {})
+    if output.get("hookEventName") != AFTER:
+        return answer
+    # It reads Claude Code's form before a call, but not after it (1.0.102).
+    return {"additionalContext": output["additionalContext"]}
+
+
 FORMS = {
     "claude-code": Form(),
     "codex": Form(),
     "gemini-cli": Form(_read_gemini, _write_gemini),
     "qwen-code": Form(keeps_input=True),
-    "copilot": Form(_read_copilot),
+    "copilot": Form(_read_copilot, _write_copilot),
     "opencode": Form(),
 }

@@ -102,6 +102,16 @@ def test_copilot_reports_its_result_under_another_name(monkeypatch):
     assert sent == [report | {"tool_result": result, "tool_response": result}]
 
 
+def test_copilot_is_told_words_beside_a_result_in_its_own_form_and_answers_before_a_call_in_that_of_claude_code(
+    monkeypatch,
+):
+    report = {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": INPUT}
+    told = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "Go on"}}
+    assert run(monkeypatch, "copilot", report, told)[2] == {"additionalContext": "Go on"}
+    asked = allowed(updatedInput=INPUT)
+    assert run(monkeypatch, "copilot", report | {"hook_event_name": "PreToolUse"}, asked)[2] == asked
+
+
 @pytest.mark.parametrize(("approved", "ends"), [(INPUT, 0), (CHANGED, 2)])
 def test_qwen_is_not_told_that_a_call_may_run_whose_change_it_would_ignore(monkeypatch, approved, ends):
     report = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": INPUT}

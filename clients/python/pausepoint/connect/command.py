@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
+import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from pausepoint.connect.files import (
     inside,
     read,
 )
+from pausepoint.connect.proof import NotProven, prove
 from pausepoint.connect.setups import SETUPS, Setup
 from pausepoint.desk import Desk
 from pausepoint.terminal import visible
@@ -87,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
         code = _make_all(changes, args)
         if code == CANNOT:
             return code
+        if test and code == 0 and not _prove_all(changes, args):
+            return CANNOT
         if project.frameworks:
             print(
                 f"Add these lines to your agent. The pages are in {PAGES} of the repository of Pausepoint."
@@ -167,6 +171,20 @@ def _command_for(project: Path) -> str:
     if program.is_relative_to(project.absolute()):
         return f'"$CLAUDE_PROJECT_DIR"/{shlex.quote(program.relative_to(project.absolute()).as_posix())}'
     return "pausepoint" if shutil.which("pausepoint") else _command()
+
+
+def _prove_all(changes: dict[Agent, Change], args: argparse.Namespace) -> bool:
+    """Let each hook run once by itself, and tell what it did; return whether all of them block."""
+    for agent in changes:
+        try:
+            print(
+                f"{agent.title}, tested: {prove(agent, args.url, args.key, args.project)}"
+            )
+        except (NotProven, OSError, ValueError, subprocess.SubprocessError) as error:
+            reason = visible(str(error))
+            print(f"{agent.title}: the hook does not work. {reason}", file=sys.stderr)
+            return False
+    return True
 
 
 def _make_all(changes: dict[Agent, Change], args: argparse.Namespace) -> int:

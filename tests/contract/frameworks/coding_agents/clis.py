@@ -104,6 +104,8 @@ class Copilot(Cli):
             "COPILOT_PROVIDER_API_KEY": "x",
             "COPILOT_MODEL": "m",
             "COPILOT_OFFLINE": "true",
+            # Otherwise it runs the newest version that any installation has left in its folder.
+            "COPILOT_AUTO_UPDATE": "false",
         }
 
 
