@@ -13,6 +13,8 @@ import pytest
 from pausepoint import hook
 from pausepoint.hook_forms import FORMS
 
+#: The real one, which the tests give a transport.
+Client = httpx.Client
 INPUT = {"command": "touch one"}
 CHANGED = {"command": "touch two"}
 
@@ -37,8 +39,7 @@ def run(
         return httpx.Response(200, json=answer, headers={hook.MARK: "1"})
 
     transport = httpx.MockTransport(reply)
-    client = httpx.Client
-    monkeypatch.setattr(hook.httpx, "Client", lambda **more: client(transport=transport, headers=more["headers"]))
+    monkeypatch.setattr(hook.httpx, "Client", lambda **more: Client(transport=transport, headers=more["headers"]))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(report).encode())))
     out = io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
