@@ -72,6 +72,20 @@ INTEGRATIONS = (
         _python_client(),
         commands=("pausepoint connect --agent codex",),
     ),
+    *(
+        Integration(
+            page,
+            title,
+            _python_client(),
+            commands=(f"pausepoint connect --agent {agent}",),
+        )
+        for page, title, agent in (
+            ("gemini-cli", "Gemini CLI", "gemini-cli"),
+            ("qwen-code", "Qwen Code", "qwen-code"),
+            ("copilot-cli", "Copilot CLI", "copilot"),
+            ("opencode", "opencode", "opencode"),
+        )
+    ),
     Integration(
         "mcp",
         _("Any MCP client"),

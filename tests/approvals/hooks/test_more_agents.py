@@ -117,6 +117,19 @@ def test_the_shell_of_each_agent_has_one_name(address, tool):
     assert only().tool_name == "Bash"
 
 
+@pytest.mark.shows("gemini-cli", "person")
+@pytest.mark.shows("qwen-code", "person")
+@pytest.mark.shows("copilot", "person")
+@pytest.mark.shows("opencode", "person")
+@pytest.mark.parametrize("address", ["/hooks/gemini-cli", "/hooks/qwen-code", "/hooks/copilot", "/hooks/opencode"])
+def test_each_agent_is_told_who_decided(address):
+    agent, decider = Machine(alice()), bob()
+    agent.post(address + NOW, BASH)
+    decide(decider, Verdict.APPROVE)
+    output = agent.post(address + NOW, BASH).body["hookSpecificOutput"]
+    assert output["permissionDecisionReason"].startswith("Approved by bob")
+
+
 @pytest.mark.parametrize("address", ["/hooks/gemini-cli", "/hooks/qwen-code", "/hooks/copilot", "/hooks/opencode"])
 @pytest.mark.parametrize("event", ["PermissionRequest", "Elicitation", "UserPromptSubmit"])
 def test_events_that_an_agent_does_not_have_are_refused(address, event):
