@@ -35,14 +35,14 @@ def prove(agent: Agent, url: str | None, key: str | None, project: Path) -> str:
         "tool_input": {},
         "cwd": str(project.absolute()),
     }
-    given = {"PAUSEPOINT_URL": url, "PAUSEPOINT_KEY": key}
+    variables = {"PAUSEPOINT_URL": url, "PAUSEPOINT_KEY": key}
     words = ("hook", agent.name, "--give-up-after", WAITS)
     ended = subprocess.run(  # noqa: S603 - this program itself
         [sys.executable, "-m", "pausepoint.cli", *words],
         input=json.dumps(report),
         capture_output=True,
         text=True,
-        env=os.environ | {name: value for name, value in given.items() if value},
+        env=os.environ | {name: value for name, value in variables.items() if value},
         timeout=PATIENCE,
         check=False,
     )
