@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tests.contract.frameworks import environments
 from tests.contract.frameworks.coding_agent import CodingAgent
 from tests.contract.frameworks.coding_agents.models import Call, ModelServer, Step
 from tests.support.processes.server import Server
@@ -20,6 +21,8 @@ class Cli(CodingAgent):
     name = "coding_agents"
     agent = shell_tool = ""
     words: ClassVar[tuple[str, ...]] = ()
+    #: Where its packages have the program.
+    program_files: ClassVar[tuple[str, ...]] = ()
     #: Members of a shell call besides the command.
     more: ClassVar[dict[str, Any]] = {}
     #: Where `pausepoint connect` writes, below the home.
@@ -28,6 +31,9 @@ class Cli(CodingAgent):
     edits = tells_failures = True
 
     def __init__(self, desk: Server, folder: Path, model: ModelServer, version: str) -> None:
+        # opencode has changed its name.
+        installed = environments.node_modules(self.name) / f"{self.program_name}-{version}"
+        self.program_file = next(name for name in self.program_files if (installed / name).exists())
         super().__init__(desk, folder, f"{self.program_name}-{version}")
         self.model = model
         self.settings = self.home / self.settings_file
@@ -59,7 +65,8 @@ class Cli(CodingAgent):
 
 
 class Gemini(Cli):
-    agent, program_name, program_file = "gemini-cli", "gemini", "bundle/gemini.js"
+    agent, program_name = "gemini-cli", "gemini"
+    program_files = ("bundle/gemini.js",)
     shell_tool = "run_shell_command"
     words = ("--yolo", "-m", "gemini-3-pro", "-p", "go")
     settings_file = ".gemini/settings.json"
@@ -75,7 +82,8 @@ class Gemini(Cli):
 
 
 class Qwen(Cli):
-    agent, program_name, program_file = "qwen-code", "qwen", "cli-entry.js"
+    agent, program_name = "qwen-code", "qwen"
+    program_files = ("cli-entry.js",)
     shell_tool = "run_shell_command"
     more: ClassVar = {"is_background": False}
     words = ("--yolo", "--auth-type", "openai", "-p", "go")
@@ -91,7 +99,8 @@ class Qwen(Cli):
 
 
 class Copilot(Cli):
-    agent, program_name, program_file = "copilot", "copilot", "npm-loader.js"
+    agent, program_name = "copilot", "copilot"
+    program_files = ("npm-loader.js",)
     shell_tool = "bash"
     more: ClassVar = {"description": "work"}
     words = ("--allow-all-tools", "-p", "go")
@@ -111,7 +120,7 @@ class Copilot(Cli):
 
 class Opencode(Cli):
     agent = program_name = "opencode"
-    program_file = "bin/opencode.exe"
+    program_files = ("bin/opencode.exe", "bin/opencode")
     shell_tool = "bash"
     more: ClassVar = {"description": "work"}
     words = ("run", "go")
