@@ -26,7 +26,6 @@ COMMANDS = frozenset(
         "local_shell",
         "powershell",
         "run_command",
-        "run_commands",
         "run_shell_command",
         "run_terminal_cmd",
         "execute_command",
@@ -148,8 +147,6 @@ def recognize(tool: str, arguments: JsonMapping) -> Command | Edit | Fetch | Non
             else ("url", "uri", "address")
         )
         member, text = _first(arguments, members)
-        if not text and name in COMMANDS:
-            member, text = _several(arguments)
         if text:
             directory = _first(arguments, _DIRECTORIES)[1]
             return (
@@ -225,18 +222,6 @@ def _replacement(edit: Any, more: frozenset[str] = frozenset()) -> Replacement |
         ):
             return Replacement(old, new)
     return None
-
-
-def _several(arguments: JsonMapping) -> tuple[str, str]:
-    """Return the member of a list of commands (Cline), and the commands as lines; both empty if they are something else."""
-    commands = arguments.get("commands")
-    if not isinstance(commands, list) or not commands:
-        return "", ""
-    # A line break in a command would look like the beginning of the next one.
-    plain = all(
-        isinstance(text, str) and len(text.split("\n")) == 1 for text in commands
-    )
-    return ("commands", "\n".join(commands)) if plain else ("", "")
 
 
 def _first(arguments: JsonMapping, names: Sequence[str]) -> tuple[str, str]:
