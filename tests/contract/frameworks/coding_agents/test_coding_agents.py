@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.frameworks.coding_agents.clis import CLIS, Cli
 from tests.contract.frameworks.coding_agents.models import ModelServer
-from tests.support.processes.policies import HALT, apply_rules, pass_deadline
+from tests.support.processes.policies import ALLOW, DENY, HALT, apply_rules, pass_deadline
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import Server, until
 
@@ -37,11 +37,10 @@ def cli(request: pytest.FixtureRequest, desk: Server, tmp_path: Path, model: Mod
 @pytest.fixture
 def rules(desk: Server) -> Iterator[None]:
     """Commands that a rule denies and allows, whatever an agent calls its shell."""
-    named = {"tools": ["Bash"]}
     apply_rules(
         desk,
-        {"name": "No", "match": {**named, "input": {"/command": {"equals": "touch denied"}}}, "decision": "deny"},
-        {"name": "Yes", "match": {**named, "input": {"/command": {"equals": "touch allowed"}}}, "decision": "allow"},
+        {"name": "No", "match": {"tools": ["Bash"]}, "when": 'input.command == "touch denied"', **DENY},
+        {"name": "Yes", "match": {"tools": ["Bash"]}, "when": 'input.command == "touch allowed"', **ALLOW},
     )
     yield
     apply_rules(desk)
