@@ -227,7 +227,8 @@ _EVENTS: Mapping[HookEvent, type[_Hook]] = {
     HookEvent.USER_PROMPT_SUBMIT: _Hook,
 }
 #: The same of agents whose calls have no ids.
-_UNNAMED = _EVENTS | {
+_UNNAMED: Mapping[HookEvent, type[_Hook]] = {
+    **_EVENTS,
     HookEvent.PRE_TOOL_USE: _Permission,
     HookEvent.POST_TOOL_USE: _UnnamedSuccess,
 }

@@ -133,7 +133,7 @@ def _changes(
 
 def _file(setup: Setup, args: argparse.Namespace) -> Path:
     if setup.in_project and not args.user:
-        return (args.project / setup.in_project).absolute()
+        return Path(args.project, setup.in_project).absolute()
     return setup.file().absolute()
 
 
