@@ -1,5 +1,8 @@
 import { spawn } from "node:child_process";
 
+/** The exit code with which `pausepoint hook` says in words why a call must not run. */
+const BLOCK = 2;
+
 /** Run `pausepoint hook` with a report. Resolve with its answer; reject, which blocks the call, if it fails in any way. */
 function ask(report) {
 	return new Promise((resolve, reject) => {
@@ -11,12 +14,12 @@ function ask(report) {
 		hook.stdin.on("error", () => {});
 		hook.on("error", reject);
 		hook.on("close", (code) => {
-			const blocked = words.trim() || "Pausepoint could not be asked, so this was not run.";
-			if (code !== 0) return reject(new Error(blocked));
+			if (code === BLOCK) return reject(new Error(words.trim()));
 			try {
+				if (code !== 0) throw new Error(words.trim());
 				resolve(JSON.parse(answer));
-			} catch {
-				reject(new Error(blocked));
+			} catch (error) {
+				reject(new Error(`Pausepoint could not be asked, so this was not run. ${error.message}`));
 			}
 		});
 		hook.stdin.end(JSON.stringify(report));
