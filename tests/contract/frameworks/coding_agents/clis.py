@@ -29,6 +29,8 @@ class Cli(CodingAgent):
     settings_file = ""
     #: Whether it runs a call with the input of the answer; and whether it takes the words of a hook that failed.
     edits = tells_failures = True
+    #: Whether it blocks a call if the shell that runs the hook is killed.
+    blocks_without_shell = True
 
     def __init__(self, desk: Server, folder: Path, model: ModelServer, version: str) -> None:
         # opencode has changed its name.
@@ -70,6 +72,7 @@ class Gemini(Cli):
     shell_tool = "run_shell_command"
     words = ("--yolo", "-m", "gemini-3-pro", "-p", "go")
     settings_file = ".gemini/settings.json"
+    blocks_without_shell = False
 
     def prepare(self) -> None:
         self.settings.parent.mkdir()
@@ -88,6 +91,7 @@ class Qwen(Cli):
     more: ClassVar = {"is_background": False}
     words = ("--yolo", "--auth-type", "openai", "-p", "go")
     settings_file = ".qwen/settings.json"
+    blocks_without_shell = False
     edits = False
 
     def prepare(self) -> None:
