@@ -13,7 +13,9 @@ app_name = "desk_api"
 urlpatterns = [
     path("ask-human", ask_human.ask, name="ask-human"),
     path("ask-human/<uuid:pk>", ask_human.outcome, name="ask-human-outcome"),
-    path("hooks/claude-code", hooks.claude_code, name="hook-claude-code"),
-    path("hooks/codex", hooks.codex, name="hook-codex"),
+    *(
+        path(f"hooks/{agent}", view, name=f"hook-{agent}")
+        for agent, view in hooks.VIEWS.items()
+    ),
     path("events", agentforge.follow, name="events"),
 ]

@@ -68,7 +68,7 @@ FETCHES = frozenset(
 _PATCH = re.compile(r"\s*(?:\*\*\* Begin Patch|diff --git |--- )")
 #: Members of an input that hold a file, a directory and the texts of an edit.
 _FILES = ("file_path", "path")
-_DIRECTORIES = ("cwd", "workdir", "working_directory", "directory")
+_DIRECTORIES = ("cwd", "workdir", "working_directory", "directory", "dir_path")
 _TEXTS = (("old_string", "new_string"), ("old_str", "new_str"))
 _CONTENTS = ("content", "contents", "file_text")
 #: Operations of OpenAI's `apply_patch` tool, in the words of a patch.

@@ -264,6 +264,20 @@ def latest_of_session(scope: str, session: str, agent: str) -> ApprovalRequest |
     return requests.order_by("-created_at", "-id").first()
 
 
+def approved_in_session(
+    scope: str, session: str, agent: str, tool: str
+) -> list[ApprovalRequest]:
+    """Return the last approved calls of a tool in a session of a coding agent, latest first."""
+    requests = with_report(whole_requests()).filter(
+        scope=scope,
+        workflow__thread_id=session,
+        agent=agent,
+        tool_name=tool,
+        status=Status.APPROVED,
+    )
+    return list(requests.order_by("-created_at", "-id")[:MAX_SERIES])
+
+
 def changed_since(viewer: Standing, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests that changed since `moment`, oldest change first."""
     return (

@@ -171,6 +171,10 @@ GROUPS = {
     "Coding agent": [
         Protocol("claude-code", "Claude Code", HOW_TO + "claude-code.md", {}),
         Protocol("codex", "Codex", HOW_TO + "codex.md", {"answer": NO_HOOK}),
+        Protocol("gemini-cli", "Gemini CLI", HOW_TO + "gemini-cli.md", {"answer": NO_HOOK}),
+        Protocol("qwen-code", "Qwen Code", HOW_TO + "qwen-code.md", {"answer": NO_HOOK}),
+        Protocol("copilot", "Copilot CLI", HOW_TO + "copilot-cli.md", {"answer": NO_HOOK}),
+        Protocol("opencode", "opencode", HOW_TO + "opencode.md", {"answer": NO_HOOK}),
     ],
 }
 

@@ -30,6 +30,8 @@ class Integration:
     commands: tuple[str, ...] = ()
     #: Lines to add to the agent's code. The last one connects it.
     code: tuple[str, ...] = ()
+    #: What the agent's hook does not see, and so nobody is asked about.
+    unseen: str | Promise = ""
 
     def shell(self, url: str, key: str) -> str:
         """Return the shell commands to paste where the agent runs."""
@@ -59,18 +61,49 @@ def _python(page: str, title: str, *code: str, extra: str = "") -> Integration:
     return Integration(page, title, _python_client(extra or page), code=code)
 
 
+def _coding_agent(
+    page: str, title: str, unseen: str | Promise, agent: str = ""
+) -> Integration:
+    """Return a coding agent, which `pausepoint connect` knows by the name of its page or as `agent`."""
+    command = f"pausepoint connect --agent {agent or page}"
+    return Integration(
+        page, title, _python_client(), commands=(command,), unseen=unseen
+    )
+
+
 INTEGRATIONS = (
-    Integration(
+    _coding_agent(
         "claude-code",
         "Claude Code",
-        _python_client(),
-        commands=("pausepoint connect --agent claude-code",),
+        _("Calls while hooks are switched off in any settings."),
     ),
-    Integration(
+    _coding_agent(
         "codex",
         "Codex",
-        _python_client(),
-        commands=("pausepoint connect --agent codex",),
+        _(
+            "Input to a command that already runs, hosted web search, and every call until you have trusted the hook."
+        ),
+    ),
+    _coding_agent(
+        "gemini-cli",
+        "Gemini CLI",
+        _("Calls while hooks are switched off in any settings."),
+    ),
+    _coding_agent(
+        "qwen-code",
+        "Qwen Code",
+        _("Calls with --bare, or while hooks are switched off in any settings."),
+    ),
+    _coding_agent(
+        "copilot-cli",
+        "Copilot CLI",
+        _("Calls while hooks are switched off in its settings."),
+        "copilot",
+    ),
+    _coding_agent(
+        "opencode",
+        "opencode",
+        _("Calls with --pure, or if it cannot load the plugin, which it does not say."),
     ),
     Integration(
         "mcp",

@@ -128,6 +128,7 @@ def _integrations(key: str) -> list[dict[str, str]]:
             "page": f"docs/how-to/{each.page}.md",
             "shell": each.shell(settings.PUBLIC_URL, key),
             "lines": each.lines,
+            "unseen": str(each.unseen),
         }
         for each in INTEGRATIONS
     ]

@@ -7,7 +7,7 @@ import json
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals.api.hooks.agents import CLAUDE_CODE, HookEvent
+from approvals.api.hooks.agents import HookEvent
 from approvals.api.hooks.asks import QUESTION, questions_of
 from approvals.api.hooks.bodies import HookCall
 from approvals.api.outcomes import approved_words
@@ -47,10 +47,10 @@ def answer_of(call: HookCall, request: ApprovalRequest) -> Answer:
     if decision.verdict == Verdict.EDIT:
         return _allowed(call, decision, decision.edited_input, changed=True)
     answer = denied(call, _refusal(request, decision))
-    # Only Claude Code accepts this; Codex would let the call run after an unknown field.
+    # Codex would let the call run after an unknown field.
     return (
         answer | {"continue": False, "stopReason": str(_HALTED)}
-        if request.halted and call.agent == CLAUDE_CODE
+        if request.halted and call.agent.stops
         else answer
     )
 
@@ -163,18 +163,20 @@ def _allowed(
     the input would let an unseen call run.
     """
     tool_input = dict(approved or {})
-    if call.event == HookEvent.PRE_TOOL_USE:
+    before_call = call.event == HookEvent.PRE_TOOL_USE
+    edits = call.agent.edits_calls if before_call else call.agent.edits_permissions
+    if changed and not edits:
+        # Approving it as proposed would run an input that was not approved.
+        return denied(call, _change(call, tool_input))
+    if before_call:
         reason = approved_words(decision)
         output: Answer = {
             "permissionDecision": "allow",
             "permissionDecisionReason": reason,
             "updatedInput": tool_input,
         }
-    elif changed and not call.agent.edits_permissions:
-        # Approving it as proposed would run an input that was not approved.
-        return denied(call, _change(call, tool_input))
     else:
-        sent = {"updatedInput": tool_input} if call.agent.edits_permissions else {}
+        sent = {"updatedInput": tool_input} if edits else {}
         output = {"decision": {"behavior": "allow", **sent}}
     return {"hookSpecificOutput": {"hookEventName": call.event, **output}}
 

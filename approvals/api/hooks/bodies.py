@@ -191,8 +191,12 @@ class _ToolUse(_Permission):
     tool_use: Id = Field(alias="tool_use_id")
 
 
-class _Success(_ToolUse):
+class _UnnamedSuccess(_Permission):
     output: Annotated[Any, AfterValidator(_output)] = Field(None, alias="tool_response")
+
+
+class _Success(_UnnamedSuccess, _ToolUse):
+    pass
 
 
 class _Failure(_ToolUse):
@@ -222,6 +226,12 @@ _EVENTS: Mapping[HookEvent, type[_Hook]] = {
     HookEvent.POST_TOOL_USE_FAILURE: _Failure,
     HookEvent.USER_PROMPT_SUBMIT: _Hook,
 }
+#: The same of agents whose calls have no ids.
+_UNNAMED: Mapping[HookEvent, type[_Hook]] = {
+    **_EVENTS,
+    HookEvent.PRE_TOOL_USE: _Permission,
+    HookEvent.POST_TOOL_USE: _UnnamedSuccess,
+}
 
 
 def parse(body: JsonMapping, agent: CodingAgent) -> HookCall:
@@ -249,6 +259,9 @@ def parse(body: JsonMapping, agent: CodingAgent) -> HookCall:
     }
     if members.get("prompt_id") == "":
         del members["prompt_id"]
-    document = _EVENTS.get(event) or (_Link if body.get("mode") == "url" else _Form)
+    documents = _EVENTS if agent.names_calls else _UNNAMED
+    document = documents.get(event) or (_Link if body.get("mode") == "url" else _Form)
     about = {name: value for name, value in document.read(members) if name != "mode"}
+    if "tool" in about:
+        about["tool"] = agent.shared_name(about["tool"])
     return HookCall(agent=agent, event=event, **about)

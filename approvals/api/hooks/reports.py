@@ -22,16 +22,22 @@ def series_of(call: HookCall) -> str:
 
 
 def reported_request(call: HookCall, scope: str) -> ApprovalRequest | None:
-    """Return the request of the reported call: by id, and by input where calls share the id.
+    """Return the request of the reported call: by id, and by input where calls share the id or have none.
 
     None if there is none. Raise Invalid, or Conflict if several calls may have run.
     """
+    if not call.named:
+        call.require_storable()
+        made = queries.approved_in_session(
+            scope, call.session, call.agent.name, call.tool
+        )
+        return _reported(made, call) if made else None
     # The report does not say whether the call was deferred.
     ways = (call, replace(call, deferred=True))
     in_series = (
         queries.calls_of_tool(scope, series_of(way), call.tool) for way in ways
     )
-    made: Sequence[ApprovalRequest] = next(filter(None, in_series), ())
+    made = next(filter(None, in_series), [])
     if len(made) > 1:
         call.require_storable()
         return _reported(made, call)
@@ -51,12 +57,14 @@ def _reported(
         return None
     candidates = same_input or approved
     waiting = [request for request in candidates if request.report is None]
+    if same_input and not call.named:
+        # Equal calls without ids are the same to everyone, so they are reported in the order in which they were asked.
+        return waiting[-1] if waiting else same_input[0]
     if len(waiting) > 1:
         message = _(
-            "Several approved calls have the id %(id)s, and the input of this report does not show which of "
-            "them ran. Nothing was recorded."
+            "The input of this report does not show which of several approved calls ran. Nothing was recorded."
         )
-        raise Conflict(message % {"id": call.tool_use}, str(waiting[0].pk))
+        raise Conflict(message, str(waiting[0].pk))
     # All have results: the report is a repeat.
     return next(iter(waiting or candidates), None)
 

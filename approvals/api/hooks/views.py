@@ -17,15 +17,9 @@ from approvals.access.callers import Caller
 from approvals.access.tool_lists import Ruling
 from approvals.api import requests
 from approvals.api.bodies import idempotency_key, json_object, mark_replayed
-from approvals.api.frame import endpoint, invalid_parameter, wait_of
+from approvals.api.frame import Endpoint, invalid_parameter, wait_of
 from approvals.api.hooks import answers, reports
-from approvals.api.hooks.agents import (
-    CLAUDE_CODE,
-    CODEX,
-    REPORTS,
-    CodingAgent,
-    HookEvent,
-)
+from approvals.api.hooks.agents import AGENTS, REPORTS, CodingAgent, HookEvent
 from approvals.api.hooks.asks import ask_from
 from approvals.api.hooks.bodies import HookCall, parse
 from approvals.api.long_poll import read_due_request, respond_when_ended
@@ -54,16 +48,13 @@ MARKED = {"Pausepoint-Hook": "1"}
 _EXPIRY = re.compile(r"[1-9]\d{0,6}", re.ASCII)
 
 
-@endpoint("POST", "ask", headers=MARKED)
-def claude_code(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Answer a hook of Claude Code: PreToolUse, PermissionRequest, Elicitation, UserPromptSubmit, and reports of results."""
-    return _answer(request, caller, CLAUDE_CODE)
+def _endpoint(agent: CodingAgent) -> Endpoint:
+    """Return the view that answers the hooks of a coding agent and records the results of its calls."""
 
+    def view(request: HttpRequest, caller: Caller) -> HttpResponse:
+        return _answer(request, caller, agent)
 
-@endpoint("POST", "ask", headers=MARKED)
-def codex(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Answer a hook of Codex: PreToolUse and PermissionRequest, and reports of results."""
-    return _answer(request, caller, CODEX)
+    return Endpoint(view, "POST", "ask", headers=MARKED)
 
 
 def _answer(request: HttpRequest, caller: Caller, agent: CodingAgent) -> HttpResponse:
@@ -221,3 +212,7 @@ def _respond(call: HookCall, calls: EqualCalls, read: ReadRequest) -> HttpRespon
     return JsonResponse(
         body(call, request), headers={STATUS: request.status, PAGE: request.public_url}
     )
+
+
+#: The view of each agent, by the last part of its address.
+VIEWS = {agent.path: _endpoint(agent) for agent in AGENTS}

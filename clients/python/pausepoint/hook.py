@@ -1,7 +1,7 @@
-"""`pausepoint hook`: the command hook of Claude Code and Codex.
+"""`pausepoint hook`: the command hook of coding agents.
 
 It reads the agent's hook input from stdin, asks Pausepoint, waits over repeated calls, and prints the answer in the agent's
-format. Any failure ends with exit code 2 and a message on stderr, which both agents understand as "do not run this". Any other
+format. Any failure ends with exit code 2 and a message on stderr, which all agents understand as "do not run this". Any other
 end of a hook would let the call run, so a timer also ends the command before the agent gives up on it.
 """
 
@@ -29,9 +29,10 @@ from pausepoint.desk.transport import (
     Settings,
     retry_after,
 )
+from pausepoint.hook_forms import AFTER, BEFORE, FORMS
 from pausepoint.terminal import visible
 
-AGENTS = ("claude-code", "codex")
+AGENTS = tuple(FORMS)
 #: Agents give up on a hook after 600 seconds; the command ends before that.
 GIVE_UP = 570.0
 #: Seconds that one call waits, that a call may take besides waiting, and that printing the answer may take.
@@ -43,17 +44,17 @@ EARLIER, SHORTEST, LONGEST = 10.0, 1.0, 31 * 86_400
 MAX_BYTES = 2_000_000
 BLOCK = 2
 #: Events after a call, which only report.
-REPORTS = frozenset({"PostToolUse", "PostToolUseFailure"})
+REPORTS = frozenset({AFTER, "PostToolUseFailure"})
 #: The valid values of the answer to each event.
 WORDS = {
-    "PreToolUse": ("allow", "deny", "defer"),
+    BEFORE: ("allow", "deny", "defer"),
     "PermissionRequest": ("allow", "deny"),
     "Elicitation": ("accept", "decline", "cancel"),
     "UserPromptSubmit": ("block",),
 }
 #: Other members that an answer to them may have.
 MEMBERS = {
-    "PreToolUse": {"permissionDecision", "permissionDecisionReason", "updatedInput"},
+    BEFORE: {"permissionDecision", "permissionDecisionReason", "updatedInput"},
     "PermissionRequest": {"decision"},
     "Elicitation": {"action", "content"},
     "UserPromptSubmit": set(),
@@ -82,10 +83,20 @@ def run(args: argparse.Namespace) -> int:
         for number in SIGNALS:
             signal.signal(number, _interrupt)
         body = sys.stdin.buffer.read(MAX_BYTES + 1)
-        event = _event_of(body)
-        answer = json.dumps(ask(args, body, event), allow_nan=False)
+        report = _report(body)
+        form = FORMS[args.agent]
+        if form.read is not None:
+            report = form.read(report)
+            body = json.dumps(report, allow_nan=False).encode()
+        event = _event_of(report)
+        answer = ask(args, body, event)
+        if form.keeps_input:
+            _require_same_input(report, answer)
+        if form.write is not None:
+            answer = form.write(answer)
+        written = json.dumps(answer, allow_nan=False)
         # Not `print`, which does nothing without a stdout.
-        sys.stdout.write(f"{answer}\n")
+        sys.stdout.write(f"{written}\n")
         sys.stdout.flush()
     except BaseException as error:
         # A second signal would end the process in another way.
@@ -167,16 +178,21 @@ def _expiry(left: float) -> int:
     return int(min(LONGEST, max(SHORTEST, left - min(EARLIER, left / 5))))
 
 
-def _event_of(body: bytes) -> str:
+def _report(body: bytes) -> dict[str, Any]:
     if len(body) > MAX_BYTES:
         raise Blocked("The agent reported too much.")
     try:
         report = strict_json.loads(body)
     except ValueError as error:
         raise Blocked(f"The agent did not report JSON: {error}") from error
-    if not isinstance(report, dict) or not isinstance(
-        event := report.get("hook_event_name"), str
-    ):
+    if not isinstance(report, dict):
+        raise Blocked("The agent did not report a hook event.")
+    return report
+
+
+def _event_of(report: dict[str, Any]) -> str:
+    event = report.get("hook_event_name")
+    if not isinstance(event, str):
         raise Blocked("The agent did not report a hook event.")
     return event
 
@@ -294,13 +310,20 @@ def _read(response: httpx.Response, event: str, agent: str) -> dict[str, Any]:
     return answer
 
 
+def _require_same_input(report: dict[str, Any], answer: dict[str, Any]) -> None:
+    """Raise Blocked if a call was approved with another input than the one that would run."""
+    own = report.get("tool_input")
+    if answer.get("hookSpecificOutput", {}).get("updatedInput", own) != own:
+        raise Blocked("The call was approved with changes, which this agent ignores.")
+
+
 def _is_known(
     agent: str, event: str, answer: dict[str, Any], output: dict[str, Any]
 ) -> bool:
     """Return whether an agent obeys an answer: it lets a call run after an unknown value or member."""
     decision = output.get("decision")
     verdicts = {
-        "PreToolUse": output.get("permissionDecision"),
+        BEFORE: output.get("permissionDecision"),
         "PermissionRequest": decision.get("behavior")
         if isinstance(decision, dict)
         else None,
@@ -311,7 +334,7 @@ def _is_known(
         return False
     if event in verdicts and output.keys() - {"hookEventName"} - MEMBERS[event]:
         return False
-    # Claude Code runs a call if `continue` accompanies anything but a denial; Codex runs it in every case.
+    # Claude Code runs a call if `continue` accompanies anything but a denial; Codex runs it in every case. Others were not tried.
     more = answer.keys() - {"hookSpecificOutput"}
     if event == "UserPromptSubmit":
         return agent == "claude-code" and more <= {"decision", "reason"}

@@ -8,6 +8,17 @@ import pytest
 from pausepoint.cli import main
 from pausepoint.connect import agents
 
+#: The files that `pausepoint connect` writes below the home of its user.
+FILES = {
+    "codex": ".codex/config.toml",
+    "gemini-cli": ".gemini/settings.json",
+    "qwen-code": ".qwen/settings.json",
+    "copilot": ".copilot/hooks/pausepoint.json",
+    "opencode": ".config/opencode/plugin/pausepoint.js",
+}
+#: Variables that move these folders.
+MOVED = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME")
+
 
 def made_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a project, with a home, the settings of an organization and an empty PATH beside it."""
@@ -15,10 +26,10 @@ def made_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path / "programs"))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for name in MOVED:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(agents, "CLAUDE_MANAGED", tmp_path / "organization")
-    monkeypatch.setattr(agents, "CODEX_MANAGED", tmp_path / "organization")
+    for name in ("CLAUDE_MANAGED", "CODEX_MANAGED", "GEMINI_MANAGED", "QWEN_MANAGED"):
+        monkeypatch.setattr(agents, name, tmp_path / "organization")
     return tmp_path / "project"
 
 
@@ -35,4 +46,5 @@ def install(project: Path, program: str, says: str, ends: int = 0) -> None:
 
 
 def settings_of(agent: str, project: Path) -> Path:
-    return project / ".claude/settings.json" if agent == "claude-code" else project.parent / "home/.codex/config.toml"
+    """Return the file that `pausepoint connect` writes for an agent."""
+    return project / ".claude/settings.json" if agent == "claude-code" else project.parent / "home" / FILES[agent]

@@ -15,9 +15,9 @@ from pausepoint.connect.settings import (
     MARK,
     claude_hook,
     claude_settings,
-    claude_settings_without,
     codex_config,
     codex_config_without,
+    settings_without,
 )
 
 from tests.support.root import ROOT
@@ -82,8 +82,8 @@ def test_a_repeat_changes_nothing_another_address_replaces_ours_and_removing_und
     assert claude_settings(once, COMMAND) == once
     moved = claude_settings(once, "pausepoint --url https://other.example.org", defer=True)
     assert (moved.count("hook claude-code"), DESK in moved) == (5, False)
-    undone = claude_settings_without(moved)
-    assert (json.loads(undone or "{}"), claude_settings_without(undone)) == (json.loads(before or "{}"), undone)
+    undone = settings_without(moved)
+    assert (json.loads(undone or "{}"), settings_without(undone)) == (json.loads(before or "{}"), undone)
     if before.strip("{}\n"):
         assert undone == before
 
@@ -92,7 +92,7 @@ def test_hooks_of_others_stay_where_they_are_also_beside_ours():
     mixed = {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [OTHER, claude_hook(COMMAND)]}]}}
     command = {"type": "command", "command": "/opt/bin/pausepoint --url x hook claude-code || exit 2"}
     mixed["hooks"]["PreToolUse"].append({"hooks": [command]})
-    undone = json.loads(claude_settings_without(written(mixed)))
+    undone = json.loads(settings_without(written(mixed)))
     assert undone == {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [OTHER]}]}}
 
 
@@ -111,7 +111,7 @@ def test_hooks_of_others_stay_where_they_are_also_beside_ours():
     ],
 )
 def test_settings_that_cannot_be_read_are_not_changed(text):
-    for change in (lambda: claude_settings(text, COMMAND), lambda: claude_settings_without(text)):
+    for change in (lambda: claude_settings(text, COMMAND), lambda: settings_without(text)):
         with pytest.raises(CannotChange):
             change()
 
@@ -216,7 +216,7 @@ JSON = st.recursive(
 ))  # fmt: skip
 def test_whatever_else_is_in_the_settings_stays(others, hooks):
     before = {**others, "hooks": hooks} if hooks else {name: value for name, value in others.items() if name != "hooks"}
-    undone = claude_settings_without(claude_settings(json.dumps(before), COMMAND))
+    undone = settings_without(claude_settings(json.dumps(before), COMMAND))
     assert json.loads(undone or "{}") == before
 
 

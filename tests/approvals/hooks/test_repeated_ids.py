@@ -123,8 +123,7 @@ def test_a_report_that_may_be_about_several_calls_is_refused_and_nothing_is_reco
     reply = agent.post(CLAUDE_CODE, ran(with_input(BASH, reported)))
     assert (reply.refusal, reply.body["detail"]) == (
         (409, "conflict"),
-        "Several approved calls have the id toolu_0001, and the input of this report does not show which of them ran. "
-        "Nothing was recorded.",
+        "The input of this report does not show which of several approved calls ran. Nothing was recorded.",
     )
     assert not AuditEntry.objects.filter(event__in=("tool.result", "tool.other_input")).exists()
 

@@ -114,7 +114,8 @@ def _packages(name: str) -> str:
 
 
 def _client() -> str:
-    return _digest(sorted((CLIENT / "pausepoint").rglob("*.py")))
+    package = CLIENT / "pausepoint"
+    return _digest(sorted([*package.rglob("*.py"), *package.rglob("*.js")]))
 
 
 def _digest(files: list[Path]) -> str:

@@ -49,10 +49,18 @@ def project(tmp_path, monkeypatch):
         ("claude-code", "2.1.330", 1, "cannot be read: "),
         ("codex", "codex-cli 0.140.0", 0, "0.141.0 is the oldest version that is supported"),
         ("codex", "codex-cli 0.141.0", 0, ""),
+        ("gemini-cli", "0.40.0", 0, "0.40.1 is the oldest version that is supported"),
+        ("gemini-cli", "0.61.0", 0, ""),
+        ("qwen-code", "0.22.9", 0, "0.23.0 is the oldest version that is supported"),
+        ("qwen-code", "0.23.0", 0, ""),
+        ("copilot", "GitHub Copilot CLI 1.0.69.", 0, "1.0.70 is the oldest version that is supported"),
+        ("copilot", "GitHub Copilot CLI 1.0.70.", 0, ""),
+        ("opencode", "1.14.99", 0, "1.15.0 is the oldest version that is supported"),
+        ("opencode", "1.15.0", 0, ""),
     ],
 )
 def test_a_version_that_runs_calls_unasked_is_refused(project, capsys, agent, says, ends, refused):
-    install(project, agent.removesuffix("-code"), says, ends)
+    install(project, agent.removesuffix("-code").removesuffix("-cli"), says, ends)
     code, file = connect(project, agent=agent), settings_of(agent, project)
     assert (code, refused in capsys.readouterr().err, file.exists()) == (CANNOT if refused else 0, True, not refused)
     # Existing settings can be removed with every version.

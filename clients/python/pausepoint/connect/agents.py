@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ CLAUDE_MANAGED = {
     "win32": Path("C:/Program Files/ClaudeCode"),
 }.get(sys.platform, Path("/etc/claude-code"))
 CODEX_MANAGED = Path("/etc/codex")
+GEMINI_MANAGED = Path("/etc/gemini-cli")
+QWEN_MANAGED = Path("/etc/qwen-code")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +44,23 @@ class Agent:
 
 CLAUDE_CODE = Agent("claude-code", "Claude Code", "claude", (2, 1, 197))
 CODEX = Agent("codex", "Codex", "codex", (0, 141, 0))
-AGENTS = {agent.name: agent for agent in (CLAUDE_CODE, CODEX)}
+GEMINI_CLI = Agent("gemini-cli", "Gemini CLI", "gemini", (0, 40, 1))
+QWEN_CODE = Agent("qwen-code", "Qwen Code", "qwen", (0, 23, 0))
+COPILOT = Agent("copilot", "Copilot CLI", "copilot", (1, 0, 70))
+OPENCODE = Agent("opencode", "opencode", "opencode", (1, 15, 0))
+AGENTS = {
+    agent.name: agent
+    for agent in (CLAUDE_CODE, CODEX, GEMINI_CLI, QWEN_CODE, COPILOT, OPENCODE)
+}
 
 
 def check(agent: Agent, project: Path) -> None:
     """Raise CannotChange if hooks of this agent would stop nothing in the project."""
     _check_version(agent)
-    for file in (
-        _claude_files(project) if agent is CLAUDE_CODE else _codex_files(project)
-    ):
+    files, switch_of = _SWITCHES[agent]
+    for file in files(project):
         try:
-            switch = (
-                _claude_switch(file) if agent is CLAUDE_CODE else _codex_switch(file)
-            )
+            switch = switch_of(file)
         except (CannotChange, OSError, UnicodeDecodeError) as error:
             raise CannotChange(
                 f"{file} cannot be read, and may switch hooks off: {error}"
@@ -105,6 +111,27 @@ def codex_folder() -> Path:
     return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
 
 
+def gemini_folder() -> Path:
+    """Return the folder of the user's own settings."""
+    return Path(os.environ.get("GEMINI_CLI_HOME") or Path.home()) / ".gemini"
+
+
+def qwen_folder() -> Path:
+    """Return the folder of the user's own settings."""
+    return Path(os.environ.get("QWEN_HOME") or Path.home() / ".qwen")
+
+
+def copilot_folder() -> Path:
+    """Return the folder of the user's own settings."""
+    return Path(os.environ.get("COPILOT_HOME") or Path.home() / ".copilot")
+
+
+def opencode_folder() -> Path:
+    """Return the folder of the user's own settings."""
+    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(folder) / "opencode"
+
+
 def _claude_files(project: Path) -> Iterator[Path]:
     """Yield every settings file that Claude Code reads in a project."""
     for name in ("settings.json", "settings.local.json"):
@@ -123,7 +150,7 @@ def _claude_managed() -> list[Path]:
 
 def _claude_switch(file: Path) -> str:
     """Return the member of the settings that disables our hooks, if there is one."""
-    settings = claude_object(read(file))
+    settings = settings_object(read(file))
     if _is_on(settings.get("disableAllHooks")):
         return "disableAllHooks"
     if file not in _claude_managed():
@@ -144,7 +171,7 @@ def _is_on(value: Any) -> bool:
     return value not in (None, False, "false")
 
 
-def claude_object(text: str) -> dict[str, Any]:
+def settings_object(text: str) -> dict[str, Any]:
     """Return the settings in a text. Raise CannotChange if it is not one JSON object."""
     try:
         settings = strict_json.loads(text) if text.strip() else {}
@@ -177,3 +204,58 @@ def _codex_switch(file: Path) -> str:
             if isinstance(features, dict) and features.get(name) is False:
                 return f"{name} = false in its features"
     return ""
+
+
+def _gemini_files(project: Path) -> Iterator[Path]:
+    """Yield every settings file that Gemini CLI reads in a project."""
+    yield gemini_folder() / "settings.json"
+    yield project / ".gemini" / "settings.json"
+    for name in ("settings.json", "system-defaults.json"):
+        yield GEMINI_MANAGED / name
+
+
+def _gemini_switch(file: Path) -> str:
+    switches = settings_object(read(file)).get("hooksConfig")
+    if not isinstance(switches, dict):
+        return ""
+    if switches.get("enabled", True) is not True:
+        return "hooksConfig.enabled"
+    return "hooksConfig.disabled" if switches.get("disabled") else ""
+
+
+def _qwen_files(project: Path) -> Iterator[Path]:
+    """Yield every settings file that Qwen Code reads in a project."""
+    yield qwen_folder() / "settings.json"
+    yield project / ".qwen" / "settings.json"
+    for name in ("settings.json", "system-defaults.json"):
+        yield QWEN_MANAGED / name
+
+
+def _copilot_files(project: Path) -> Iterator[Path]:
+    """Yield every settings file of Copilot CLI, in which hooks can be switched off."""
+    for name in ("settings.json", "config.json"):
+        yield copilot_folder() / name
+    for name in ("settings.json", "settings.local.json"):
+        yield project / ".github" / "copilot" / name
+
+
+def _all_hooks_switch(file: Path) -> str:
+    switch = settings_object(read(file)).get("disableAllHooks")
+    return "disableAllHooks" if _is_on(switch) else ""
+
+
+def _no_files(project: Path) -> Iterator[Path]:
+    """opencode has no switch for plugins in its settings."""
+    yield from ()
+
+
+_SWITCHES: Mapping[
+    Agent, tuple[Callable[[Path], Iterable[Path]], Callable[[Path], str]]
+] = {
+    CLAUDE_CODE: (_claude_files, _claude_switch),
+    CODEX: (_codex_files, _codex_switch),
+    GEMINI_CLI: (_gemini_files, _gemini_switch),
+    QWEN_CODE: (_qwen_files, _all_hooks_switch),
+    COPILOT: (_copilot_files, _all_hooks_switch),
+    OPENCODE: (_no_files, _all_hooks_switch),
+}

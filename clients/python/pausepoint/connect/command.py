@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 from pausepoint.calls import answer_text
-from pausepoint.connect import agents, projects, settings
-from pausepoint.connect.agents import AGENTS, CLAUDE_CODE, CODEX, Agent
+from pausepoint.connect import agents, projects
+from pausepoint.connect.agents import AGENTS, CLAUDE_CODE, Agent
 from pausepoint.connect.files import (
     CannotChange,
     Change,
@@ -22,7 +21,8 @@ from pausepoint.connect.files import (
     inside,
     read,
 )
-from pausepoint.connect.settings import KEY
+from pausepoint.connect.proof import NotProven, prove
+from pausepoint.connect.setups import SETUPS, Setup
 from pausepoint.desk import Desk
 from pausepoint.terminal import visible
 
@@ -30,14 +30,6 @@ from pausepoint.terminal import visible
 PAGES = "docs/how-to/"
 #: Exit code if settings cannot be changed.
 CANNOT = 2
-THEN = {
-    CLAUDE_CODE: f"""Set {KEY} where Claude Code runs: without it every call is blocked.
-Everyone who uses these settings needs Claude Code {CLAUDE_CODE.oldest_version} or later, and this command.""",
-    CODEX: f"""Codex does not run a new hook before you have trusted it, and runs commands unasked until then.
-Start `codex`, enter /hooks and trust the hook of Pausepoint; the same again after each change of it.
-In CI: codex exec --dangerously-bypass-hook-trust.
-Codex before {CODEX.oldest_version} runs commands unasked in spite of it.""",
-}
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -97,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
         code = _make_all(changes, args)
         if code == CANNOT:
             return code
+        if test and code == 0 and not _prove_all(changes, args):
+            return CANNOT
         if project.frameworks:
             print(
                 f"Add these lines to your agent. The pages are in {PAGES} of the repository of Pausepoint."
@@ -118,12 +112,10 @@ def _changes(
     """Return the change of each agent's settings, or print a message and return None if some cannot be changed."""
     chosen = [AGENTS[name] for name in args.agent] or list(project.agents)
     if not chosen:
-        print(
-            "No coding agent was found. Name it: --agent claude-code, or --agent codex."
-        )
+        print(f"No coding agent was found. Name it: --agent {', '.join(AGENTS)}.")
     changes = {}
     for agent in chosen:
-        file = _file(agent, args)
+        file = _file(SETUPS[agent], args)
         try:
             changes[agent] = _change(agent, args, address)
         except (CannotChange, OSError, UnicodeDecodeError) as error:
@@ -139,45 +131,27 @@ def _changes(
     return changes
 
 
-def _file(agent: Agent, args: argparse.Namespace) -> Path:
-    if agent is CODEX:
-        return agents.codex_folder() / "config.toml"
-    folder = agents.claude_folder() if args.user else args.project / ".claude"
-    return (folder / "settings.json").absolute()
+def _file(setup: Setup, args: argparse.Namespace) -> Path:
+    if setup.in_project and not args.user:
+        return Path(args.project, setup.in_project).absolute()
+    return setup.file().absolute()
 
 
 def _change(agent: Agent, args: argparse.Namespace, address: str) -> Change:
     """Return the change of an agent's settings. Raise CannotChange if hooks in them would stop nothing."""
-    file = _file(agent, args)
+    setup = SETUPS[agent]
+    file = _file(setup, args)
+    of_project = setup.in_project and not args.user
     # A user's own link, as in a dotfiles folder, is followed. A project may come from anyone.
-    place = (
-        followed(file) if agent is CODEX or args.user else inside(args.project, file)
-    )
+    place = inside(args.project, file) if of_project else followed(file)
     before = read(place)
-    change = Change(place, before, _editor(agent, args, address)(before))
-    if not args.remove:
-        agents.check(agent, args.project)
-    return change
-
-
-def _editor(
-    agent: Agent, args: argparse.Namespace, address: str
-) -> Callable[[str], str]:
-    """Return a function from the old text of the settings to the new one."""
-    if agent is CODEX:
-        if args.remove:
-            return settings.codex_config_without
-        return partial(
-            settings.codex_config, command=f"{_command()} --url {shlex.quote(address)}"
-        )
     if args.remove:
-        return settings.claude_settings_without
-    command = _command() if args.user else _command_for(args.project)
-    return partial(
-        settings.claude_settings,
-        command=f"{command} --url {shlex.quote(address)}",
-        defer=args.defer,
-    )
+        return Change(place, before, setup.remove(before))
+    command = _command_for(args.project) if of_project else _command()
+    more = {"defer": True} if args.defer and agent is CLAUDE_CODE else {}
+    text = setup.add(before, f"{command} --url {shlex.quote(address)}", **more)
+    agents.check(agent, args.project)
+    return Change(place, before, text)
 
 
 def _command() -> str:
@@ -197,6 +171,20 @@ def _command_for(project: Path) -> str:
     if program.is_relative_to(project.absolute()):
         return f'"$CLAUDE_PROJECT_DIR"/{shlex.quote(program.relative_to(project.absolute()).as_posix())}'
     return "pausepoint" if shutil.which("pausepoint") else _command()
+
+
+def _prove_all(changes: dict[Agent, Change], args: argparse.Namespace) -> bool:
+    """Let each hook run once by itself, and tell what it did; return whether all of them block."""
+    for agent in changes:
+        try:
+            print(
+                f"{agent.title}, tested: {prove(agent, args.url, args.key, args.project)}"
+            )
+        except (NotProven, OSError, ValueError, subprocess.SubprocessError) as error:
+            reason = visible(str(error))
+            print(f"{agent.title}: the hook does not work. {reason}", file=sys.stderr)
+            return False
+    return True
 
 
 def _make_all(changes: dict[Agent, Change], args: argparse.Namespace) -> int:
@@ -232,7 +220,7 @@ def _make(agent: Agent, change: Change, args: argparse.Namespace) -> bool:
     change.make()
     print(f"{agent.title}: {'written' if change.text else 'removed'}.")
     if not args.remove:
-        print(THEN[agent])
+        print(SETUPS[agent].then)
     return True
 
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pausepoint.connect.agents import CLAUDE_CODE, CODEX, Agent
+from pausepoint.connect.agents import (
+    CLAUDE_CODE,
+    CODEX,
+    COPILOT,
+    GEMINI_CLI,
+    OPENCODE,
+    QWEN_CODE,
+    Agent,
+)
 
 #: Dependency files are read up to this size.
 MAX_BYTES = 2_000_000
@@ -135,6 +143,17 @@ JAVASCRIPT = (
 )
 
 
+#: Files of a project that show that an agent is used in it.
+TRACES = {
+    CLAUDE_CODE: (".claude", ".mcp.json"),
+    CODEX: (".codex",),
+    GEMINI_CLI: (".gemini",),
+    QWEN_CODE: (".qwen",),
+    COPILOT: (".github/copilot",),
+    OPENCODE: (".opencode", "opencode.json"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """The coding agents and frameworks that were found."""
@@ -145,7 +164,6 @@ class Found:
 
 def search(project: Path) -> Found:
     """Look for coding agents on the path and in the project, and for frameworks in its dependency files."""
-    traces = {CLAUDE_CODE: (".claude", ".mcp.json"), CODEX: (".codex",)}
     python, javascript = (
         set(_python_packages(project)),
         set(_javascript_packages(project)),
@@ -156,7 +174,7 @@ def search(project: Path) -> Found:
     return Found(
         agents=tuple(
             agent
-            for agent, names in traces.items()
+            for agent, names in TRACES.items()
             if shutil.which(agent.program)
             or any((project / name).exists() for name in names)
         ),

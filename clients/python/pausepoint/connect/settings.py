@@ -1,6 +1,6 @@
 """Edit the settings of coding agents for `pausepoint connect`. Pure: texts in, texts out; the rest of a file stays.
 
-Both agents run the command `pausepoint hook`. Claude Code could call Pausepoint itself (HTTP), but before 2.1.295 it runs the
+All agents run the command `pausepoint hook`. Claude Code could call Pausepoint itself (HTTP), but before 2.1.295 it runs the
 call if that fails, and in every version it treats a `{}` from any server as "not gated".
 """
 
@@ -10,9 +10,10 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, NamedTuple
 
-from pausepoint.connect.agents import claude_object
+from pausepoint.connect.agents import AGENTS, settings_object
 from pausepoint.connect.files import CannotChange
 
 #: Seconds after which agents give up on a hook; Pausepoint answers before that.
@@ -25,9 +26,14 @@ PROMPT = "UserPromptSubmit"
 #: Seconds for reports, for which no one waits.
 REPORTING = 60
 KEY = "PAUSEPOINT_KEY"
+#: The variables of the hook, which Gemini CLI hides from hooks in CI, and the place in its settings that lets them through.
+NAMES = (KEY, "PAUSEPOINT_URL")
+_ALLOWED = ("security", "environmentVariableRedaction", "allowed")
+#: The first line of the plugin for opencode.
+PLUGIN_MARK = "// Pausepoint: `pausepoint connect --remove` removes this file."
 BLOCKED = "Pausepoint could not be asked, so this was not run."
 #: Recognizes our hooks for any server.
-_OURS = re.compile(r"\bpausepoint\b.*\bhook (?:claude-code|codex)\b")
+_OURS = re.compile(rf"\bpausepoint\b.*\bhook (?:{'|'.join(AGENTS)})\b")
 #: Codex's events: every matching call, and results of calls.
 CODEX_EVENTS = ("PreToolUse", "PostToolUse")
 MARK = "# Pausepoint: `pausepoint connect --remove` removes these hooks."
@@ -72,15 +78,66 @@ def claude_hook(
 
 def claude_settings(text: str, command: str, *, defer: bool = False) -> str:
     """Return a `settings.json` with our hooks, whether or not it had some before."""
+    events = (*CLAUDE_EVENTS, PROMPT) if defer else CLAUDE_EVENTS
+    ours = {event: claude_hook(command, event, defer=defer) for event in events}
+    return _with_hooks(text, ours)
+
+
+def gemini_settings(text: str, command: str) -> str:
+    """Return a `settings.json` of Gemini CLI with our hooks, and the variables that they need where it hides the environment."""
+    asking = f"{command} hook gemini-cli"
+    settings = _object(
+        _with_hooks(text, _milliseconds("BeforeTool", "AfterTool", asking))
+    )
+    allowed = _allowed_names(settings)
+    names = [*allowed, *(name for name in NAMES if name not in allowed)]
+    return _written(_with_allowed_names(settings, names), text)
+
+
+def gemini_settings_without(text: str) -> str:
+    """Return a `settings.json` of Gemini CLI without our hooks and variables; empty if there is nothing else in it."""
+    without = settings_without(text)
+    if without == text or not without:
+        return without
+    settings = _object(without)
+    names = [name for name in _allowed_names(settings) if name not in NAMES]
+    kept = _with_allowed_names(settings, names)
+    return _written(kept, text) if kept else ""
+
+
+def qwen_settings(text: str, command: str) -> str:
+    """Return a `settings.json` of Qwen Code with our hooks. Every version takes 600000 as ten minutes."""
+    asking = f"{command} hook qwen-code"
+    return _with_hooks(text, _milliseconds("PreToolUse", "PostToolUse", asking))
+
+
+def _milliseconds(before: str, after: str, asking: str) -> dict[str, dict[str, Any]]:
+    """Return the hooks of an agent that counts in milliseconds, by event."""
+    return {
+        event: {
+            "type": "command",
+            "name": "pausepoint",
+            "command": run,
+            "timeout": seconds * 1000,
+        }
+        for event, run, seconds in (
+            (before, blocking(asking), TIMEOUT),
+            (after, asking, REPORTING),
+        )
+    }
+
+
+def _with_hooks(text: str, ours: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return settings with these hooks, one for each event, for all tools."""
     settings = _object(text)
     hooks = _without_ours(settings.get("hooks", {}))
-    for event in (*CLAUDE_EVENTS, PROMPT) if defer else CLAUDE_EVENTS:
-        group = {"matcher": "*", "hooks": [claude_hook(command, event, defer=defer)]}
+    for event, hook in ours.items():
+        group = {"matcher": "*", "hooks": [hook]}
         hooks[event] = [*hooks.get(event, []), group]
     return _written({**settings, "hooks": hooks}, text)
 
 
-def claude_settings_without(text: str) -> str:
+def settings_without(text: str) -> str:
     """Return a `settings.json` without our hooks; empty if there is nothing else in it."""
     settings = _object(text)
     hooks = _without_ours(settings.get("hooks", {}))
@@ -94,8 +151,71 @@ def claude_settings_without(text: str) -> str:
     return _written(kept, text) if kept else ""
 
 
+def _allowed_names(settings: Mapping[str, Any]) -> list[Any]:
+    """Return the variables that Gemini CLI passes on in CI. Raise CannotChange for another form."""
+    place: Any = settings
+    for name in _ALLOWED:
+        place = place.get(name, {}) if isinstance(place, dict) else None
+    names = place or []
+    if not isinstance(names, list):
+        raise CannotChange(f"its {'.'.join(_ALLOWED)} is not a list")
+    return names
+
+
+def _with_allowed_names(
+    settings: Mapping[str, Any], names: list[Any]
+) -> dict[str, Any]:
+    """Return the settings with these variables, without members left empty."""
+    security, redaction, allowed = _ALLOWED
+    outer = settings.get(security, {})
+    inner = outer.get(redaction, {}) if isinstance(outer, dict) else None
+    if not isinstance(inner, dict):
+        raise CannotChange(f"its {security} is not in the form of Gemini CLI")
+    inner = _with_member(inner, allowed, names)
+    return _with_member(settings, security, _with_member(outer, redaction, inner))
+
+
+def _with_member(value: Mapping[str, Any], name: str, member: Any) -> dict[str, Any]:
+    others = {key: kept for key, kept in value.items() if key != name}
+    return {**value, name: member} if member else others
+
+
+def copilot_hooks(text: str, command: str) -> str:
+    """Return our own hook file of Copilot CLI, whose events have the names and the form of Claude Code."""
+    asking = f"{command} hook copilot"
+    hooks = {
+        event: [{"type": "command", "bash": run, "timeoutSec": seconds}]
+        for event, run, seconds in (
+            ("PreToolUse", blocking(asking), TIMEOUT),
+            ("PostToolUse", asking, REPORTING),
+        )
+    }
+    _require_ours(text)
+    return _written({"version": 1, "hooks": hooks}, "")
+
+
+def opencode_plugin(text: str, command: str) -> str:
+    """Return our own plugin of opencode, which runs the command."""
+    _require_ours(text)
+    values = {"ASKING": f"{command} hook opencode", "SECONDS": TIMEOUT}
+    lines = [f"const {name} = {json.dumps(value)};" for name, value in values.items()]
+    plugin = files("pausepoint.connect").joinpath("opencode_plugin.js").read_text()
+    return "\n".join([PLUGIN_MARK, *lines, plugin])
+
+
+def nothing(text: str) -> str:
+    """Return no text in place of a file of our own. Raise CannotChange if it is not ours."""
+    _require_ours(text)
+    return ""
+
+
+def _require_ours(text: str) -> None:
+    if text and not _OURS.search(text):
+        raise CannotChange("it was not written by Pausepoint")
+
+
 def _object(text: str) -> dict[str, Any]:
-    settings = claude_object(text)
+    settings = settings_object(text)
     if not isinstance(settings.get("hooks", {}), dict):
         raise CannotChange("its hooks are not a JSON object")
     return settings

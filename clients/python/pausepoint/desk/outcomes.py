@@ -45,14 +45,13 @@ class Outcome:
         """Whether `digest` is that of `input` with the files. Where anything is hidden from people, Pausepoint reveals this only
         to the key that asked: for other keys it is False then.
         """
-        if self.input is None:
-            return False
+        return self.input is not None and self.digest_of(self.input) == self.digest
+
+    def digest_of(self, value: Mapping[str, Any]) -> str:
+        """Return the digest of an input with the files of this request, as it would be approved. Raise ValueError."""
         files = self.document.get("attachments")
         known = [mapping(file) for file in files] if isinstance(files, list) else []
-        return (
-            input_digest(self.input, known, self._decision.get("digest_salt"))
-            == self.digest
-        )
+        return input_digest(value, known, self._decision.get("digest_salt"))
 
     @property
     def rule(self) -> str | None:

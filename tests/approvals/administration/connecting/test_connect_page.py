@@ -41,9 +41,19 @@ def test_the_key_is_of_the_person_who_makes_it_and_is_in_the_lines_of_every_agen
     text = parse(made.text).find("pre")[0].words
     blocks = [block.words for block in parse(made.text).find("pre")]
     places = [block.words for block in parse(before).find("pre") if "PAUSEPOINT_KEY=YOUR_KEY" in block.words]
-    assert sum(f"PAUSEPOINT_KEY={text}" in block for block in blocks) == len(places) == 15
+    assert sum(f"PAUSEPOINT_KEY={text}" in block for block in blocks) == len(places) == 19
     assert made.headers["Cache-Control"] == "private, no-store"
     assert [entry.actor_name for entry in AuditEntry.objects.filter(event="key.created")] == ["dora"]
+
+
+def test_the_lines_of_a_coding_agent_name_the_calls_that_its_hook_does_not_see():
+    page = parse(browser(administrator()).get("/settings/connect/").text)
+    told = [each.words for each in page.find("p") if each.words.startswith("Not seen by its hook:")]
+    assert len(told) == 6
+    assert told[1] == (
+        "Not seen by its hook: Input to a command that already runs, hosted web search, and every call until you have "
+        "trusted the hook."
+    )
 
 
 def test_the_key_is_in_no_later_page_and_in_no_address():

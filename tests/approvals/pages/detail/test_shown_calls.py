@@ -55,6 +55,8 @@ def test_a_command_is_recognized_by_the_tool_and_the_shape_of_its_input(tool, me
         ("refund", {"command": "make test"}),
         ("Bash", {"command": ["bash", "-lc", "make"]}),
         ("Bash", {"command": ""}),
+        # Cline's list is shown by row: as lines, a command with a line break would look like two.
+        ("run_commands", {"commands": ["make test", "ls\nrm -r build"]}),
         ("Edit", {"file_path": "a.py"}),
         ("Edit", {"file_path": "a" * 1_001, "old_string": "a", "new_string": "b"}),
         ("MultiEdit", {"file_path": "a.py", "edits": [{"old_string": "a", "new_string": "b", "replace_all": True}]}),

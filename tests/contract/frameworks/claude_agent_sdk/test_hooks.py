@@ -54,6 +54,26 @@ def last_told(claude: AnthropicServer) -> str:
     return json.dumps(claude.requests[-1].body)
 
 
+def test_the_hooks_of_the_desk_report_the_result_and_tell_the_model_what_was_changed_and_said(agent, claude, tmp_path):
+    start(agent, claude, tmp_path, "desk")
+    request = agent.waiting(1)["Write"]
+    edited = {"file_path": str(tmp_path / "a.txt"), "content": "two"}
+    agent.decide(request, "edit", edited_input=edited, comment="Safer words")
+    told(agent.program)
+    assert agent.result(request)["content"] == "two"
+    assert "A person changed the input of this call to" in last_told(claude)
+    assert "Safer words" in last_told(claude)
+
+
+def test_the_hooks_of_the_desk_report_a_tool_that_fails(agent, claude, tmp_path):
+    start(agent, claude, tmp_path, "desk")
+    request = agent.waiting(1)["Write"]
+    # A folder cannot be written.
+    agent.decide(request, "edit", edited_input={"file_path": str(tmp_path), "content": "two"})
+    told(agent.program)
+    assert "ToolFailed: " in agent.failure(request)
+
+
 def test_a_hook_of_the_options_is_told_the_result_and_its_words_reach_the_model(agent, claude, tmp_path):
     start(agent, claude, tmp_path, "options")
     agent.decide(
