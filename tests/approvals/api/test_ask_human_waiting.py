@@ -81,7 +81,7 @@ def test_a_key_that_ends_while_waiting_gets_no_answer(column):
 
     async def story() -> Answer:
         waiting = asyncio.ensure_future(asker.acall("POST", f"{ADDRESS}?wait=30", QUESTION))
-        await until_asked()
+        await until_clients_wait()
         await run(lambda: ApiKey.objects.update(**{column: timezone.now()}))
         await run(respond, decider, "blue")
         return await waiting

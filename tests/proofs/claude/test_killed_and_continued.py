@@ -7,6 +7,7 @@ its result.
 from __future__ import annotations
 
 import re
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +58,7 @@ def start(shop: Site) -> None:
 
 def kill_and_start(shop: Site) -> None:
     """Kill every process, and let the leases of the dead end, which take 15 seconds."""
-    shop.kill()
+    assert set(shop.kill()) == {-signal.SIGKILL}
     shop.run(
         "from chats.models import Turn; Turn.objects.filter(state='running').update(lease_until='2026-01-01T00:00Z')"
     )

@@ -7,11 +7,11 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from uuid import uuid4
 
 import psycopg
@@ -21,7 +21,7 @@ from tests.support.processes.databases import rows_of
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import PATIENCE, Person, until
 from tests.support.processes.shared import PEOPLE
-from tests.support.processes.starting import Process
+from tests.support.processes.starting import Process, SetUp, set_up_for
 from tests.support.root import ROOT
 from tests.support.services import missing
 
@@ -62,6 +62,7 @@ class Site:
         }
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ} | defaults | settings
         self.processes: list[Process] = []
+        self._set_up: SetUp | None = None
         self.port = 0
         self.ports: list[int] = []
 
@@ -86,6 +87,10 @@ class Site:
 
     def run(self, script: str) -> str:
         """Run Python with the site's settings; return its output."""
+        if self.project == ROOT:
+            done = self._forks.run(script, 5 * PATIENCE)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
         start = "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'hitlsite.settings'; import django; django.setup()\n"
         return self._python("-c", start + script + starting.LEAVE, check=True).stdout
 
@@ -101,9 +106,21 @@ class Site:
     def start_program(self, *words: str) -> Process:
         """Start any Python program that goes on, in this environment."""
         with (self.logs / f"{len(self.processes)}-{words[1]}.log").open("wb") as log:
-            process = starting.start(words, env=self.env, folder=self.project, stdout=log, stderr=log)
+            process = self._start(words, log)
         self.processes.append(process)
         return process
+
+    def _start(self, words: Sequence[str], log: IO[bytes]) -> Process:
+        """Start a program where Django is set up already, unless it runs in a project of its own."""
+        if self.project != ROOT:
+            return starting.start(words, env=self.env, folder=self.project, stdout=log, stderr=log)
+        return self._forks.start(words, log)
+
+    @property
+    def _forks(self) -> SetUp:
+        """The process that starts servers, workers and scripts with these settings."""
+        self._set_up = set_up_for(self.env, self._set_up, self.logs / "set-up.log")
+        return self._set_up
 
     def serve(self) -> int:
         """Start a web process; gives its port when it listens."""
@@ -168,11 +185,19 @@ class Site:
         self.processes = []
         return codes
 
-    def kill(self) -> None:
+    def kill(self) -> list[int]:
+        """SIGKILL for all that runs, and their exit codes."""
         for process in self.processes:
             process.kill()
-            process.wait(PATIENCE)
+        codes = [process.wait(PATIENCE) for process in self.processes]
         self.processes = []
+        return codes
+
+    def end(self) -> None:
+        """Kill all that runs, and the process that started it."""
+        self.kill()
+        if self._set_up is not None:
+            self._set_up.end()
 
 
 @functools.cache
@@ -193,4 +218,4 @@ def site(logs: Path, **settings: Any) -> Iterator[Site]:
     try:
         yield found
     finally:
-        found.kill()
+        found.end()

@@ -19,7 +19,7 @@ from hitlsite.demo.people import PASSWORD
 from tests.support.processes import databases
 from tests.support.processes.databases import Database
 from tests.support.processes.ports import free_port
-from tests.support.processes.starting import Process, SetUp
+from tests.support.processes.starting import Process, SetUp, set_up_for
 
 T = TypeVar("T")
 
@@ -136,11 +136,8 @@ class Server:
     def _forks(self) -> SetUp:
         """The process that starts servers and scripts with these settings: Django's slow set-up is done once."""
         env = environment(self.database, ATTACHMENTS_OPTIONS=self.attachments, **self.settings)
-        if self._set_up is not None and self._set_up.env != env:
-            self._set_up.end()
-            self._set_up = None
-        if self._set_up is None:
-            self._set_up = SetUp(env, self.log.with_suffix(".scripts"), pages=not self.prepare)
+        log = self.log.with_suffix(".scripts")
+        self._set_up = set_up_for(env, self._set_up, log, pages=not self.prepare)
         return self._set_up
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -160,6 +160,15 @@ class SetUp:
         self._process.wait()
 
 
+def set_up_for(env: Mapping[str, str], known: SetUp | None, log: Path, *, pages: bool = True) -> SetUp:
+    """Return `known` if it has this environment; otherwise end it and return a new one."""
+    if known is not None and known.env == env:
+        return known
+    if known is not None:
+        known.end()
+    return SetUp(env, log, pages=pages)
+
+
 def forks_after(python: str, *libraries: str, **environment: str) -> socket.socket:
     """Start a process of this Python that imports these libraries, or the project's; return the socket that takes its orders."""
     ours, theirs = socket.socketpair()
