@@ -36,7 +36,13 @@ def register_duties() -> None:
         absence.tell_of_changing_absences, lambda now: [absence.changing_absences(now)]
     )
     register(policy.end_due_grants, lambda now: [due_grants(now)])
-    register(issuer_keys.refresh_due_keys, lambda now: [issuer_keys.due_issuers(now)])
+    register(
+        issuer_keys.refresh_due_keys,
+        lambda now: [
+            issuer_keys.due_issuers(now),
+            issuer_keys.due_channel_issuers(now),
+        ],
+    )
     register(attention.tell_of_floods, lambda now: [attention.new_requests(now)])
     _register_deliveries()
 

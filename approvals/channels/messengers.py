@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from approvals.channels.messenger import Messenger
 from approvals.channels.slack.messenger import SlackMessenger
+from approvals.channels.teams.messenger import TeamsMessenger
 from approvals.models import ChannelConnection
 
-MESSENGERS: dict[str, Messenger] = {ChannelConnection.Kind.SLACK: SlackMessenger()}
+Kind = ChannelConnection.Kind
+MESSENGERS: dict[str, Messenger] = {
+    Kind.SLACK: SlackMessenger(),
+    Kind.TEAMS: TeamsMessenger(),
+}

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from approvals.access.permissions import may_administer
+from approvals.actions.changes import Kind
 from approvals.actions.channels.links import link_account, offer_of, unlink_account
+from approvals.administration.changes.queries import pending_changes
 from approvals.administration.guards import administrators_only, with_fresh_log_in
+from approvals.administration.notification_rules.queries import rules
 from approvals.channels.content import content_of
 from approvals.channels.messengers import MESSENGERS
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn, require_safe_or_POST
-from approvals.models import ChannelAccount, NotificationRule
+from approvals.models import ChannelAccount, ChannelConnection, NotificationRule
 from approvals.queries.requests import get_request_for, requests_for
 from approvals.states import KIND_OF_ROUTE, Door
 from approvals.text.names import fold
+
+
+def setup_context(kind: ChannelConnection.Kind, user: User) -> dict[str, Any]:
+    """Return the part of the page of a channel that all kinds share."""
+    connection = ChannelConnection.objects.filter(kind=kind).first()
+    accounts = ChannelAccount.objects.select_related("user").order_by("user__username")
+    routes = [route for route, of in KIND_OF_ROUTE.items() if of == kind]
+    return {
+        "here": kind.value,
+        "kind": kind.value,
+        "channel": kind.label,
+        "connection": connection,
+        "rules": rules().filter(route__in=routes),
+        "accounts": accounts.filter(connection=connection) if connection else (),
+        "waiting": pending_changes(user, kinds=[Kind.CHANNEL]),
+    }
 
 
 @with_fresh_log_in

@@ -174,7 +174,9 @@ def _post_card(row: OutboxEvent) -> None:
         if card is not None:
             _follow_up(to.connection, card, row.name)
             return
-        message = _card(to.connection, request, to.rule.shows, channel_id, to.person)
+        message = card_message(
+            to.connection, request, to.rule.shows, channel_id, to.person
+        )
     message_ts = to.messenger.post(to.connection, channel_id, message)
     cards.store_card(
         to.connection,
@@ -206,7 +208,7 @@ def _may_see(to: _Target, request: ApprovalRequest) -> bool:
     return all_see([to.person] if to.person else audience_of(to.rule), request)
 
 
-def _card(
+def card_message(
     connection: ChannelConnection,
     request: ApprovalRequest,
     shows: str,
@@ -274,7 +276,9 @@ def _rewrite(card: ChannelCard) -> bool:
 
 def _show(card: ChannelCard, request: ApprovalRequest) -> None:
     connection = card.connection
-    message = _card(connection, request, card.shows, card.channel_id, card.person)
+    message = card_message(
+        connection, request, card.shows, card.channel_id, card.person
+    )
     if message.look != card.look:
         MESSENGERS[connection.kind].rewrite(
             connection, card.channel_id, card.message_ts, message

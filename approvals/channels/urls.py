@@ -1,21 +1,42 @@
-"""URLs of the channels in which people answer."""
+"""URLs of the channels in which people answer, each kind in a namespace of its own."""
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import URLPattern, include, path
 
-from approvals.channels import pages as shared
-from approvals.channels.slack import endpoint, pages
+from approvals.channels import pages
+from approvals.channels.slack import endpoint as slack
+from approvals.channels.slack import pages as slack_pages
+from approvals.channels.teams import endpoint as teams
+from approvals.channels.teams import pages as teams_pages
 
-app_name = "slack"
 
+def _shared(kind: str) -> list[URLPattern]:
+    address = f"settings/{kind}"
+    return [
+        path(f"{address}/preview/<int:pk>/", pages.preview, name="preview"),
+        path(f"{address}/link/<str:token>/", pages.link, name="link"),
+        path(f"{address}/unlink/<int:pk>/", pages.unlink, name="unlink"),
+    ]
+
+
+_slack = [
+    path("api/slack/interactivity", slack.interactivity, name="interactivity"),
+    path("api/slack/events", slack.events, name="events"),
+    path("settings/slack/", slack_pages.setup, name="setup"),
+    path("settings/slack/test/", slack_pages.send_test, name="test"),
+    path("settings/slack/disconnect/", slack_pages.disconnect, name="disconnect"),
+    *_shared("slack"),
+]
+_teams = [
+    path("api/teams/messages", teams.messages, name="messages"),
+    path("settings/teams/", teams_pages.setup, name="setup"),
+    path("settings/teams/package/", teams_pages.package, name="package"),
+    path("settings/teams/test/", teams_pages.send_test, name="test"),
+    path("settings/teams/disconnect/", teams_pages.disconnect, name="disconnect"),
+    *_shared("teams"),
+]
 urlpatterns = [
-    path("api/slack/interactivity", endpoint.interactivity, name="interactivity"),
-    path("api/slack/events", endpoint.events, name="events"),
-    path("settings/slack/", pages.setup, name="setup"),
-    path("settings/slack/test/", pages.send_test, name="test"),
-    path("settings/slack/preview/<int:pk>/", shared.preview, name="preview"),
-    path("settings/slack/disconnect/", pages.disconnect, name="disconnect"),
-    path("settings/slack/link/<str:token>/", shared.link, name="link"),
-    path("settings/slack/unlink/<int:pk>/", shared.unlink, name="unlink"),
+    path("", include((_slack, "slack"))),
+    path("", include((_teams, "teams"))),
 ]

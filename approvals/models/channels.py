@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.db.fields import ExactJSONField
+from approvals.models.keys import PublishedKeys
 
 User = settings.AUTH_USER_MODEL
 
@@ -32,6 +33,7 @@ class ChannelConnection(models.Model):
 
     class Kind(models.TextChoices):
         SLACK = "slack", "Slack"
+        TEAMS = "teams", "Microsoft Teams"
 
     kind = models.CharField(max_length=8, choices=Kind, unique=True)
     app_id = models.CharField(max_length=40)
@@ -51,6 +53,34 @@ class ChannelConnection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.team_name}"
+
+
+class ChannelIssuer(PublishedKeys):
+    """An issuer of the tokens with which a channel proves its calls."""
+
+    connection = models.ForeignKey(
+        ChannelConnection,
+        on_delete=models.CASCADE,
+        related_name="issuers",
+        db_index=False,
+    )
+    #: Compared with `iss` exactly.
+    issuer = models.CharField(max_length=254)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["connection", "issuer"], name="channel_issuer_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.issuer
+
+    @property
+    def private(self) -> bool:
+        """Whether it may be in a private network and use plain HTTP."""
+        return settings.HITL_WEBHOOK_ALLOW_PRIVATE
 
 
 class ChannelAccount(models.Model):
@@ -83,11 +113,6 @@ class ChannelAccount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.team_id}/{self.external_id}"
-
-    @property
-    def unlink_page(self) -> str:
-        """The name of the address that removes the link."""
-        return f"{self.connection.kind}:unlink"
 
     @property
     def recorded(self) -> str:

@@ -52,7 +52,7 @@ def recipients_of(
     sent = [
         recipient
         for recipient in reached
-        if not terms.channels or _named(recipient[1]) in terms.channels
+        if not terms.channels or _named(recipient) in terms.channels
     ]
     return list(
         {
@@ -61,9 +61,10 @@ def recipients_of(
     )
 
 
-def _named(channel: Channel) -> Channel:
-    """Return the name that terms have for a channel: Slack is one, with and without buttons."""
-    return Channel.SLACK if channel == Channel.CARD else channel
+def _named(recipient: Recipient) -> str:
+    """Return the name that terms have for a channel: for cards with buttons, that of its kind, which is their lane."""
+    _target, channel, lane, _at = recipient
+    return lane if channel == Channel.CARD else channel
 
 
 def audience_of(rule: NotificationRule) -> list[User]:

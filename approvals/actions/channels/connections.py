@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from approvals.access.providers import SALT
 from approvals.actions.logins import SUBJECT
 from approvals.crypto import encryption
-from approvals.models import ChannelConnection, NotificationRule
+from approvals.models import ChannelConnection, ChannelIssuer, NotificationRule
 from approvals.models.channels import SocketState
 from approvals.outbound.outbox import undelivered_events
 from approvals.record import audit
@@ -68,6 +68,7 @@ def write_connection(stored: Mapping[str, Any], *, by: User, via: Door) -> None:
             kind=kind, defaults=values | cleared | {"connected_at": Now()}
         )
         _restart_socket(connection)
+        _store_issuers(connection, stored.get("issuers", {}))
         # Calls that failed with the former token are due at once.
         connection.cards.update(next_attempt_at=Now())
         undelivered_events(Channel.CARD).update(next_attempt_at=Now())
@@ -83,6 +84,15 @@ def _restart_socket(connection: ChannelConnection) -> None:
         socket_holder="",
         socket_until=None,
         socket_problem="",
+    )
+
+
+def _store_issuers(connection: ChannelConnection, issuers: Mapping[str, str]) -> None:
+    """Store the issuers of the tokens with which a channel calls, by name with the addresses of their keys."""
+    connection.issuers.all().delete()
+    ChannelIssuer.objects.bulk_create(
+        ChannelIssuer(connection=connection, issuer=issuer, keys_url=url)
+        for issuer, url in issuers.items()
     )
 
 

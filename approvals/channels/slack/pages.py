@@ -12,22 +12,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from approvals.actions.changes import Kind
 from approvals.actions.channels.connections import ChannelSecrets, encrypted
-from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
 from approvals.administration.channels import actions
 from approvals.administration.forms import form_page, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.notification_rules.queries import rules
 from approvals.channels.messengers import MESSENGERS
+from approvals.channels.pages import setup_context
 from approvals.channels.slack import blocks, web_api
 from approvals.channels.slack.forms import ConnectionForm, TestForm
 from approvals.channels.slack.manifest import manifest
 from approvals.channels.slack.states import socket_state_of, state_of, words_of
 from approvals.channels.slack.web_api import SlackError
 from approvals.http import SignedIn, require_safe_or_POST
-from approvals.models import ChannelAccount, ChannelConnection
+from approvals.models import ChannelConnection
 from approvals.states import Route
 
 SLACK = ChannelConnection.Kind.SLACK
@@ -114,21 +113,17 @@ def _page(
     form: ConnectionForm | None = None,
     test: TestForm | None = None,
 ) -> HttpResponse:
-    connection = ChannelConnection.objects.filter(kind=SLACK).first()
-    accounts = ChannelAccount.objects.select_related("user").order_by("user__username")
     form = form or ConnectionForm()
-    context = {
-        "here": "slack",
-        "connection": connection,
+    context = setup_context(SLACK, request.user)
+    connection = context["connection"]
+    context |= {
         "state": state_of(connection) if connection else "",
         "form": test if test is not None and test.errors else form,
         "connection_form": form,
         "test_form": test or TestForm(),
-        "rules": rules().exclude(route=Route.MAIL),
-        "accounts": accounts.filter(connection=connection) if connection else (),
+        "rules": rules().filter(route__in=[Route.SLACK, Route.BUTTONS]),
         "manifest": json.dumps(manifest(), indent=2),
         "socket_manifest": json.dumps(manifest(socket_mode=True), indent=2),
         "socket_state": socket_state_of(connection) if connection else "",
-        "waiting": pending_changes(request.user, kinds=[Kind.CHANNEL]),
     }
     return form_page(request, "channels/slack.html", context)
