@@ -33,7 +33,7 @@ def setup_context(kind: ChannelConnection.Kind, user: User) -> dict[str, Any]:
     accounts = ChannelAccount.objects.select_related("user").order_by("user__username")
     routes = [route for route, of in KIND_OF_ROUTE.items() if of == kind]
     return {
-        "here": kind.value,
+        "here": f"channel-{kind.value}",
         "kind": kind.value,
         "channel": kind.label,
         "connection": connection,
@@ -86,7 +86,7 @@ def preview(request: SignedIn, pk: int) -> HttpResponse:
     if rule.tool_name:
         requests = requests.filter(canonical_tool=fold(rule.tool_name))
     newest = requests.values_list("pk", flat=True).first()
-    context = {"here": rule.kind, "rule": rule, "setup": f"{rule.kind}:setup"}
+    context = {"here": f"channel-{rule.kind}", "rule": rule, "setup": f"{rule.kind}:setup"}
     if newest is not None:
         shown = get_request_for(request.standing, newest)
         content = content_of(shown, rule.shows)

@@ -11,8 +11,7 @@ from approvals.channels.teams import endpoint as teams
 from approvals.channels.teams import pages as teams_pages
 
 
-def _shared(kind: str) -> list[URLPattern]:
-    address = f"settings/{kind}"
+def _shared(address: str) -> list[URLPattern]:
     return [
         path(f"{address}/preview/<int:pk>/", pages.preview, name="preview"),
         path(f"{address}/link/<str:token>/", pages.link, name="link"),
@@ -26,15 +25,15 @@ _slack = [
     path("settings/slack/", slack_pages.setup, name="setup"),
     path("settings/slack/test/", slack_pages.send_test, name="test"),
     path("settings/slack/disconnect/", slack_pages.disconnect, name="disconnect"),
-    *_shared("slack"),
+    *_shared("settings/slack"),
 ]
 _teams = [
     path("api/teams/messages", teams.messages, name="messages"),
-    path("settings/teams/", teams_pages.setup, name="setup"),
-    path("settings/teams/package/", teams_pages.package, name="package"),
-    path("settings/teams/test/", teams_pages.send_test, name="test"),
-    path("settings/teams/disconnect/", teams_pages.disconnect, name="disconnect"),
-    *_shared("teams"),
+    path("settings/microsoft-teams/", teams_pages.setup, name="setup"),
+    path("settings/microsoft-teams/package/", teams_pages.package, name="package"),
+    path("settings/microsoft-teams/test/", teams_pages.send_test, name="test"),
+    path("settings/microsoft-teams/disconnect/", teams_pages.disconnect, name="disconnect"),
+    *_shared("settings/microsoft-teams"),
 ]
 urlpatterns = [
     path("", include((_slack, "slack"))),
