@@ -14,6 +14,8 @@ from approvals.json_types import JsonMapping
 from approvals.models import ChannelConnection
 
 CLICK = ("invoke", "adaptiveCard/action")
+#: The buttons of no request.
+FREE = frozenset({"link", "look"})
 #: Ids of people and tenants are those of Entra.
 _ENTRA_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _CONVERSATION = re.compile(r"[!-:<-~]{1,200}", re.ASCII)
@@ -72,7 +74,7 @@ def parse_click(activity: object, connection: ChannelConnection) -> CardClick | 
     external_id = _matching(_ENTRA_ID, person.get("aadObjectId"))
     name = person.get("name")
     identity = [team_id, external_id, place, whole.get("replyToId"), whole.get("id")]
-    request_id = _request(data)
+    request_id = None if match[1] in FREE else _request(data)
     digest = _matching(_DIGEST, data.get("digest")) if request_id else ""
     return CardClick(
         action=match[1],
@@ -104,12 +106,10 @@ def _require_own(
         raise ForeignActivity
 
 
-def _request(data: JsonMapping) -> UUID | None:
-    """Return the id of the request that a button is about; None if it is about none."""
-    if "request" not in data:
-        return None
+def _request(data: JsonMapping) -> UUID:
+    """Return the id of the request that a button is about."""
     try:
-        return UUID(_text(data["request"]))
+        return UUID(_text(data.get("request")))
     except ValueError as error:
         raise MalformedActivity from error
 
