@@ -18,7 +18,7 @@ CLICK = ("invoke", "adaptiveCard/action")
 FREE = frozenset({"link", "look"})
 #: Ids of people and tenants are those of Entra.
 _ENTRA_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-_CONVERSATION = re.compile(r"[!-:<-~]{1,200}", re.ASCII)
+_CONVERSATION = re.compile(r"(?:19|a):[\w.:@=-]{1,190}", re.ASCII)
 _MESSAGE = re.compile(r"[!-~]{1,100}", re.ASCII)
 _VERB = re.compile(r"pausepoint\.([a-z]+)", re.ASCII)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
