@@ -52,7 +52,9 @@ def test_cards_are_read_whole_and_clicks_and_tokens_are_those_of_teams(settings)
         rule_for(approver, ops)
         asker = alice()
         make_request(asker, tool_name="pay", input=VALUES, response_schema=FORM)
-        make_request(asker, kind=Kind.QUESTION, title="Which?", options=[{"label": "A"}, {"label": "B"}], allow_text=True)
+        make_request(
+            asker, kind=Kind.QUESTION, title="Which?", options=[{"label": "A"}, {"label": "B"}], allow_text=True
+        )
         make_request(asker, kind=Kind.FORM, title="Fill it in", response_schema=FORM)
         decide(make_request(asker, title="Done?"), approver, Verdict.APPROVE)
         carry()
