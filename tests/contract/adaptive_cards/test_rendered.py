@@ -14,9 +14,9 @@ from approvals.models.channels import Shows
 from approvals.states import Kind
 from tests.support.desk.requests import make_request
 from tests.support.people import alice
-from tests.support.services import find_chromium
+from tests.support.services import find_chromium, install_packages
 from tests.support.teams.cards import Json, buttons
-from tests.support.teams.pages import show
+from tests.support.teams.pages import PACKAGES, show
 
 pytestmark = pytest.mark.django_db
 DATE = "{{DATE(2017-02-14T06:08:39Z,LONG)}}"
@@ -39,6 +39,7 @@ def card_of(user: User, **changes: Any) -> Json:
 
 
 def test_texts_are_shown_as_they_are_and_clicks_send_the_inputs():
+    install_packages(PACKAGES)
     user = alice()
     shown = [card_of(user, title=f"May I {text}?", input={"text": text}) for text in TEXTS]
     schema = {"type": "object", "properties": {"**n** [x](y)": {"type": "string", "description": "**d**"}}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from playwright.sync_api import Page
 
 from tests.support.root import ROOT
-from tests.support.services import install_packages
 from tests.support.teams.cards import Json
 
 PACKAGES = ROOT / "tests" / "contract" / "adaptive_cards"
@@ -50,8 +49,10 @@ cards => {
 
 
 def show(page: Page, cards: list[Json]) -> None:
-    """Show these cards on an empty page; `window.sent` gets what is sent by clicks."""
-    install_packages(PACKAGES)
+    """Show these cards on an empty page; `window.sent` gets what is sent by clicks.
+
+    The packages of `PACKAGES` must be installed.
+    """
     page.set_content(f"<!doctype html><html lang=en><title>Teams</title><style>{STYLE}</style><body></body></html>")
     page.add_script_tag(path=PACKAGES / "node_modules" / "adaptivecards" / "dist" / "adaptivecards.min.js")
     page.evaluate(RENDER, cards)
