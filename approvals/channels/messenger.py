@@ -72,7 +72,7 @@ class Messenger(Protocol):
     def digest(self, requests: Sequence[ApprovalRequest]) -> ChannelMessage:
         """Return one message about many waiting requests."""
 
-    def line(self, text: str, link: str = "") -> ChannelMessage:
+    def line(self, text: str, /, link: str = "") -> ChannelMessage:
         """Return a line, with a button that opens the link to link an account."""
 
     def post(

@@ -86,7 +86,11 @@ def preview(request: SignedIn, pk: int) -> HttpResponse:
     if rule.tool_name:
         requests = requests.filter(canonical_tool=fold(rule.tool_name))
     newest = requests.values_list("pk", flat=True).first()
-    context = {"here": f"channel-{rule.kind}", "rule": rule, "setup": f"{rule.kind}:setup"}
+    context = {
+        "here": f"channel-{rule.kind}",
+        "rule": rule,
+        "setup": f"{rule.kind}:setup",
+    }
     if newest is not None:
         shown = get_request_for(request.standing, newest)
         content = content_of(shown, rule.shows)

@@ -32,7 +32,11 @@ _teams = [
     path("settings/microsoft-teams/", teams_pages.setup, name="setup"),
     path("settings/microsoft-teams/package/", teams_pages.package, name="package"),
     path("settings/microsoft-teams/test/", teams_pages.send_test, name="test"),
-    path("settings/microsoft-teams/disconnect/", teams_pages.disconnect, name="disconnect"),
+    path(
+        "settings/microsoft-teams/disconnect/",
+        teams_pages.disconnect,
+        name="disconnect",
+    ),
     *_shared("settings/microsoft-teams"),
 ]
 urlpatterns = [

@@ -16,7 +16,7 @@ _GUID = RegexValidator(
 )
 
 
-class ConnectionForm(forms.Form):
+class BotForm(forms.Form):
     """The bot and its secret, which is never shown again."""
 
     app_id = forms.CharField(
@@ -47,7 +47,7 @@ class ConnectionForm(forms.Form):
         super().__init__(data)
 
 
-class TestForm(forms.Form):
+class ChannelLinkForm(forms.Form):
     """The channel for a test card."""
 
     channel_id = forms.CharField(

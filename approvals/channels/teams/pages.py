@@ -20,7 +20,7 @@ from approvals.channels.messengers import MESSENGERS
 from approvals.channels.pages import setup_context
 from approvals.channels.teams import cards, manifest
 from approvals.channels.teams.connector import TeamsError, access_token
-from approvals.channels.teams.forms import ConnectionForm, TestForm
+from approvals.channels.teams.forms import BotForm, ChannelLinkForm
 from approvals.channels.teams.issuers import issuers_of
 from approvals.channels.teams.states import state_of, words_of
 from approvals.http import SignedIn, require_safe_or_POST
@@ -34,7 +34,7 @@ TEAMS = ChannelConnection.Kind.TEAMS
 @require_safe_or_POST
 def setup(request: SignedIn) -> HttpResponse:
     """The steps in Azure, the form of the connection, and its state."""
-    form = ConnectionForm(sent(request))
+    form = BotForm(sent(request))
     if not form.is_valid():
         return _page(request, form=form)
     fields = form.cleaned_data
@@ -75,7 +75,7 @@ def package(request: SignedIn) -> HttpResponse:
 def send_test(request: SignedIn) -> HttpResponse:
     """Post a test card, with the button that links accounts."""
     connection = get_object_or_404(ChannelConnection, kind=TEAMS)
-    form = TestForm(request.POST)
+    form = ChannelLinkForm(request.POST)
     if not form.is_valid():
         return _page(request, test=form)
     try:
@@ -100,17 +100,17 @@ def disconnect(request: SignedIn) -> HttpResponse:
 def _page(
     request: SignedIn,
     *,
-    form: ConnectionForm | None = None,
-    test: TestForm | None = None,
+    form: BotForm | None = None,
+    test: ChannelLinkForm | None = None,
 ) -> HttpResponse:
-    form = form or ConnectionForm()
+    form = form or BotForm()
     context = setup_context(TEAMS, request.user)
     connection = context["connection"]
     context |= {
         "state": state_of(connection) if connection else "",
         "form": test if test is not None and test.errors else form,
         "connection_form": form,
-        "test_form": test or TestForm(),
+        "test_form": test or ChannelLinkForm(),
         "endpoint": settings.PUBLIC_URL + reverse("teams:messages"),
     }
     return form_page(request, "channels/teams.html", context)
