@@ -206,6 +206,7 @@ class Door(TextChoices):
     MCP = "mcp", _("MCP")
     SCIM = "scim", _("SCIM")
     SLACK = "slack", "Slack"
+    TEAMS = "teams", "Microsoft Teams"
     ADMIN = "admin", _("admin")
     GRANT = "grant", _("grant")
     RULE = "rule", _("rule")
@@ -257,7 +258,7 @@ class Channel(TextChoices):
     SLACK = "slack", _("Slack")
     PUSH = "push", _("Push")
     #: A card with buttons in a channel in which people answer.
-    CARD = "card", _("Slack with buttons")
+    CARD = "card", _("Card with buttons")
 
 
 class Route(TextChoices):
@@ -266,6 +267,11 @@ class Route(TextChoices):
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
     BUTTONS = "buttons", _("Slack with buttons")
+    TEAMS = "teams", "Microsoft Teams"
+
+
+#: The routes whose messages are cards with buttons, and the kind of channel of each, which is also its outbox lane and its `via`.
+KIND_OF_ROUTE = {Route.BUTTONS: "slack", Route.TEAMS: "teams"}
 
 
 def verdict_from(word: str) -> Verdict | None:

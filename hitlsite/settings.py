@@ -287,6 +287,14 @@ HITL_SECRET_FIELDS = env.comma_separated(
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
 #: Where the Web API of Slack is: elsewhere only for tests and proxies.
 SLACK_API_URL = env.text("SLACK_API_URL", "https://slack.com/api/")
+#: Where Microsoft is: elsewhere only for its national clouds, tests and proxies.
+TEAMS_SERVICE_URL = env.text(
+    "TEAMS_SERVICE_URL", "https://smba.trafficmanager.net/teams/"
+)
+TEAMS_LOGIN_URL = env.text("TEAMS_LOGIN_URL", "https://login.microsoftonline.com/")
+TEAMS_KEYS_URL = env.text(
+    "TEAMS_KEYS_URL", "https://login.botframework.com/v1/.well-known/keys"
+)
 HITL_NOTIFY_INTERVAL = env.whole_number(
     "HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400
 )  # seconds

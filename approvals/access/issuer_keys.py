@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import time
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from django.db.models import F, Q, QuerySet
@@ -19,7 +20,7 @@ from approvals import http_post
 from approvals.db.due import for_each_due
 from approvals.db.transactions import release_connections
 from approvals.json_types import JsonDict
-from approvals.models import TokenIssuer
+from approvals.models import ChannelIssuer, TokenIssuer
 
 #: For all calls of one fetch.
 SECONDS = 4.5
@@ -35,11 +36,16 @@ _MAX_MEMBER = 2000
 _MODULUS = 342
 
 
+#: The rows that store keys: issuers of access tokens, and those of the tokens with which channels prove their calls.
+KeyHolder = TokenIssuer | ChannelIssuer
+Holder = TypeVar("Holder", TokenIssuer, ChannelIssuer)
+
+
 class UnreadableKeys(Exception):
     """The issuer does not answer with keys; the message gives the reason."""
 
 
-def read_keys(issuer: TokenIssuer) -> list[JsonDict]:
+def read_keys(issuer: KeyHolder) -> list[JsonDict]:
     """Return the keys that an issuer publishes now. Raise UnreadableKeys."""
     deadline = time.monotonic() + SECONDS
     url = issuer.keys_url
@@ -56,7 +62,7 @@ def read_keys(issuer: TokenIssuer) -> list[JsonDict]:
     raise UnreadableKeys(_("it publishes no usable keys"))
 
 
-def _fetch(url: str, issuer: TokenIssuer, deadline: float) -> JsonDict:
+def _fetch(url: str, issuer: KeyHolder, deadline: float) -> JsonDict:
     own = {urlsplit(issuer.issuer).hostname, urlsplit(issuer.keys_url).hostname}
     try:
         body = http_post.get(
@@ -97,9 +103,9 @@ def _kept(key: Any) -> JsonDict:
     return kept
 
 
-def fetch_for_call(issuer: TokenIssuer) -> TokenIssuer:
+def fetch_for_call(issuer: Holder) -> Holder:
     """Return the issuer with keys that are newer than those of a call, if it may be asked again or is being asked."""
-    rows = TokenIssuer.objects.filter(pk=issuer.pk)
+    rows = type(issuer).objects.filter(pk=issuer.pk)
     rested = Q(tried_at=None) | Q(tried_at__lte=Now() - AGAIN)
     if rows.filter(rested).update(tried_at=Now()):
         _fetch_and_store(issuer)
@@ -116,28 +122,36 @@ def fetch_for_call(issuer: TokenIssuer) -> TokenIssuer:
 
 def due_issuers(now: Any) -> QuerySet[TokenIssuer]:
     """Return the issuers whose keys are to be read again: `now` is a datetime, or the database's `Now()`."""
-    stale = Q(answered_at=None) | Q(answered_at__lte=now - REFRESH)
-    return TokenIssuer.objects.filter(stale, disabled_at=None)
+    return TokenIssuer.objects.filter(_stale(now), disabled_at=None)
+
+
+def due_channel_issuers(now: Any) -> QuerySet[ChannelIssuer]:
+    """Return the issuers of channels whose keys are to be read again."""
+    return ChannelIssuer.objects.filter(_stale(now))
+
+
+def _stale(now: Any) -> Q:
+    return Q(answered_at=None) | Q(answered_at__lte=now - REFRESH)
 
 
 def refresh_due_keys() -> None:
     """Read the keys of the issuers whose keys are old."""
-    for_each_due(due_issuers(Now()).order_by("answered_at"), _refresh)
+    for due in (due_issuers(Now()), due_channel_issuers(Now())):
+        for_each_due(due.order_by("answered_at"), partial(_refresh, due))
 
 
-def _refresh(issuer_id: int) -> None:
-    due = due_issuers(Now()).filter(pk=issuer_id)
-    issuer = due.first()
+def _refresh(due: QuerySet[Any], issuer_id: int) -> None:
+    issuer = due.filter(pk=issuer_id).first()
     # Of several processes, one reads them.
-    if issuer is not None and due.update(answered_at=Now()):
+    if issuer is not None and due.filter(pk=issuer_id).update(answered_at=Now()):
         _fetch_and_store(issuer)
 
 
-def _fetch_and_store(issuer: TokenIssuer) -> None:
+def _fetch_and_store(issuer: KeyHolder) -> None:
     release_connections()
     stored: dict[str, Any] = {"answered_at": Now()}
     try:
         stored |= {"keys": read_keys(issuer), "fetched_at": Now(), "problem": ""}
     except UnreadableKeys as error:
         stored["problem"] = str(error)[:300]
-    TokenIssuer.objects.filter(pk=issuer.pk).update(**stored)
+    type(issuer).objects.filter(pk=issuer.pk).update(**stored)

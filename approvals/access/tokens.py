@@ -18,7 +18,7 @@ from django.db.models import CharField, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access.issuer_keys import fetch_for_call
+from approvals.access.issuer_keys import KeyHolder, fetch_for_call
 from approvals.access.standing import Standing, standing_with, with_standing
 from approvals.access.token_claims import CLAIMS, SCOPE_CLAIMS, values_of
 from approvals.db.many import any_of
@@ -164,7 +164,7 @@ def _verify(token: _Unverified, issuer: TokenIssuer) -> dict[str, Any]:
         raise _refused(_("it is not an access token"))
     if any(type(token.claims.get(name, 0)) not in {int, float} for name in _TIMES):
         raise _refused(_("its times are not numbers"))
-    keys = _keys_for(header, issuer)
+    keys = keys_for(header, issuer)
     if not keys:
         raise IssuerUnavailable if issuer.problem else _UnknownKey(_unknown_key())
     refused: jwt.PyJWTError | None = None
@@ -188,7 +188,7 @@ def _verify(token: _Unverified, issuer: TokenIssuer) -> dict[str, Any]:
     raise _refused(_why(refused)) from refused
 
 
-def _keys_for(header: Mapping[str, Any], issuer: TokenIssuer) -> list[dict[str, Any]]:
+def keys_for(header: Mapping[str, Any], issuer: KeyHolder) -> list[dict[str, Any]]:
     """Return the keys that the header names, or the only one if it names none."""
     if issuer.fetched_at is None or issuer.fetched_at < timezone.now() - MAX_AGE:
         return []

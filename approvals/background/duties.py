@@ -37,7 +37,13 @@ def register_duties() -> None:
     )
     register(absence.look_at_cards, lambda now: [absence.due_for_cards(now)])
     register(policy.end_due_grants, lambda now: [due_grants(now)])
-    register(issuer_keys.refresh_due_keys, lambda now: [issuer_keys.due_issuers(now)])
+    register(
+        issuer_keys.refresh_due_keys,
+        lambda now: [
+            issuer_keys.due_issuers(now),
+            issuer_keys.due_channel_issuers(now),
+        ],
+    )
     register(attention.tell_of_floods, lambda now: [attention.new_requests(now)])
     _register_deliveries()
 

@@ -1,4 +1,4 @@
-"""The duties of the sweep for channels: stored clicks, and calls of Slack."""
+"""The duties of the sweep for channels: stored clicks, and calls of the channels."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from django.db.models.functions import Now
 
 from approvals.actions.channels import cards, sockets
 from approvals.background import sweep
-from approvals.channels import clicks
-from approvals.channels.slack import posting, socket_mode
+from approvals.channels import clicks, posting
+from approvals.channels.slack import socket_mode
 from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import DeliveryLanes
 from approvals.states import Channel
 
 
 def register_duties() -> None:
-    """Register the duties: decisions never wait for Slack, so clicks have one of their own."""
+    """Register the duties: decisions never wait for a channel, so clicks have one of their own."""
     lanes = DeliveryLanes(posting.due_jobs)
     sweep.register(carry_out_clicks, lambda now: [clicks.due_clicks(now)])
     sweep.register(lanes.deliver_due, _due_calls)

@@ -1,20 +1,45 @@
-"""URLs of the channels in which people answer."""
+"""URLs of the channels in which people answer, each kind in a namespace of its own."""
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import URLPattern, include, path
 
-from approvals.channels.slack import endpoint, pages
+from approvals.channels import pages
+from approvals.channels.slack import endpoint as slack
+from approvals.channels.slack import pages as slack_pages
+from approvals.channels.teams import endpoint as teams
+from approvals.channels.teams import pages as teams_pages
 
-app_name = "slack"
 
+def _shared(address: str) -> list[URLPattern]:
+    return [
+        path(f"{address}/preview/<int:pk>/", pages.preview, name="preview"),
+        path(f"{address}/link/<str:token>/", pages.link, name="link"),
+        path(f"{address}/unlink/<int:pk>/", pages.unlink, name="unlink"),
+    ]
+
+
+_slack = [
+    path("api/slack/interactivity", slack.interactivity, name="interactivity"),
+    path("api/slack/events", slack.events, name="events"),
+    path("settings/slack/", slack_pages.setup, name="setup"),
+    path("settings/slack/test/", slack_pages.send_test, name="test"),
+    path("settings/slack/disconnect/", slack_pages.disconnect, name="disconnect"),
+    *_shared("settings/slack"),
+]
+_teams = [
+    path("api/teams/messages", teams.messages, name="messages"),
+    path("settings/microsoft-teams/", teams_pages.setup, name="setup"),
+    path("settings/microsoft-teams/package/", teams_pages.package, name="package"),
+    path("settings/microsoft-teams/test/", teams_pages.send_test, name="test"),
+    path(
+        "settings/microsoft-teams/disconnect/",
+        teams_pages.disconnect,
+        name="disconnect",
+    ),
+    *_shared("settings/microsoft-teams"),
+]
 urlpatterns = [
-    path("api/slack/interactivity", endpoint.interactivity, name="interactivity"),
-    path("api/slack/events", endpoint.events, name="events"),
-    path("settings/slack/", pages.setup, name="setup"),
-    path("settings/slack/test/", pages.send_test, name="test"),
-    path("settings/slack/preview/<int:pk>/", pages.preview, name="preview"),
-    path("settings/slack/disconnect/", pages.disconnect, name="disconnect"),
-    path("settings/slack/link/<str:token>/", pages.link, name="link"),
-    path("settings/slack/unlink/<int:pk>/", pages.unlink, name="unlink"),
+    path("", include((_slack, "slack"))),
+    path("", include((_teams, "teams"))),
 ]

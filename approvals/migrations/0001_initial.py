@@ -278,7 +278,7 @@ class Migration(migrations.Migration):
                             ("mail", "Email"),
                             ("slack", "Slack"),
                             ("push", "Push"),
-                            ("card", "Slack with buttons"),
+                            ("card", "Card with buttons"),
                         ],
                         default="handler",
                         max_length=8,
@@ -330,7 +330,12 @@ class Migration(migrations.Migration):
                 (
                     "route",
                     models.CharField(
-                        choices=[("mail", "Email"), ("slack", "Slack"), ("buttons", "Slack with buttons")],
+                        choices=[
+                            ("mail", "Email"),
+                            ("slack", "Slack"),
+                            ("buttons", "Slack with buttons"),
+                            ("teams", "Microsoft Teams"),
+                        ],
                         default="mail",
                         max_length=7,
                     ),
@@ -349,15 +354,9 @@ class Migration(migrations.Migration):
                     "channel_id",
                     models.CharField(
                         blank=True,
-                        help_text="For Slack with buttons: the channel's ID, such as C012AB3CD. Leave it empty for direct messages.",
-                        max_length=40,
-                        validators=[
-                            django.core.validators.RegexValidator(
-                                "[CGD][A-Z0-9]{5,39}\\Z",
-                                "This is not the ID of a Slack channel. It begins with C and is at the end of the channel's details.",
-                            )
-                        ],
-                        verbose_name="Slack channel",
+                        help_text="With buttons: the ID of the channel in Slack, the link to it in Teams. Leave it empty for direct messages.",
+                        max_length=500,
+                        verbose_name="channel",
                     ),
                 ),
                 (
@@ -403,7 +402,7 @@ class Migration(migrations.Migration):
                     "to_assignee",
                     models.BooleanField(
                         default=False,
-                        help_text="For direct messages in Slack: when a request is assigned to one of these people, instead of when it is new.",
+                        help_text="For direct messages with buttons: when a request is assigned to one of these people, instead of when it is new.",
                         verbose_name="to the assignee only",
                     ),
                 ),
@@ -1952,14 +1951,14 @@ class Migration(migrations.Migration):
             name="ChannelConnection",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("kind", models.CharField(choices=[("slack", "Slack")], max_length=8, unique=True)),
+                ("kind", models.CharField(choices=[("slack", "Slack"), ("teams", "Microsoft Teams")], max_length=8, unique=True)),
                 ("app_id", models.CharField(max_length=40)),
                 ("team_id", models.CharField(max_length=40)),
                 ("team_name", models.CharField(max_length=200)),
                 ("bot_id", models.CharField(max_length=40)),
                 ("secret", models.TextField()),
                 ("problem", models.CharField(blank=True, max_length=80)),
-                ("problem_in", models.CharField(blank=True, max_length=40)),
+                ("problem_in", models.CharField(blank=True, max_length=200)),
                 ("problem_at", models.DateTimeField(null=True)),
                 ("connected_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("socket_holder", models.CharField(blank=True, max_length=64)),
@@ -1990,8 +1989,8 @@ class Migration(migrations.Migration):
                 ("key", models.CharField(max_length=64, unique=True)),
                 ("team_id", models.CharField(max_length=40)),
                 ("external_id", models.CharField(max_length=40)),
-                ("channel_id", models.CharField(max_length=40)),
-                ("message_ts", models.CharField(blank=True, max_length=40)),
+                ("channel_id", models.CharField(max_length=200)),
+                ("message_ts", models.CharField(blank=True, max_length=100)),
                 ("data", ExactJSONField()),
                 ("received_at", models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
                 ("attempts", models.PositiveIntegerField(default=0)),
@@ -2028,8 +2027,8 @@ class Migration(migrations.Migration):
             name="ChannelCard",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("channel_id", models.CharField(max_length=40)),
-                ("message_ts", models.CharField(max_length=40)),
+                ("channel_id", models.CharField(max_length=200)),
+                ("message_ts", models.CharField(max_length=100)),
                 (
                     "shows",
                     models.CharField(
@@ -2123,6 +2122,33 @@ class Migration(migrations.Migration):
                         fields=("connection", "team_id", "external_id"), name="channel_account_once"
                     ),
                     models.UniqueConstraint(fields=("connection", "user"), name="channel_account_of_person"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ChannelIssuer",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("keys_url", models.CharField(blank=True, max_length=500)),
+                ("keys", ExactJSONField(default=list)),
+                ("fetched_at", models.DateTimeField(null=True)),
+                ("tried_at", models.DateTimeField(null=True)),
+                ("answered_at", models.DateTimeField(null=True)),
+                ("problem", models.CharField(blank=True, max_length=300)),
+                ("issuer", models.CharField(max_length=254)),
+                (
+                    "connection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="issuers",
+                        to="approvals.channelconnection",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("connection", "issuer"), name="channel_issuer_once"),
                 ],
             },
         ),

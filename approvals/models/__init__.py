@@ -10,6 +10,7 @@ from approvals.models.channels import (
     ChannelCard,
     ChannelClick,
     ChannelConnection,
+    ChannelIssuer,
     ChannelLinkOffer,
 )
 from approvals.models.comments import RequestComment
@@ -64,6 +65,7 @@ __all__ = [
     "ChannelCard",
     "ChannelClick",
     "ChannelConnection",
+    "ChannelIssuer",
     "ChannelLinkOffer",
     "Decision",
     "EventStream",

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.db.fields import ExactJSONField
+from approvals.models.keys import PublishedKeys
 
 User = settings.AUTH_USER_MODEL
 
@@ -32,6 +33,7 @@ class ChannelConnection(models.Model):
 
     class Kind(models.TextChoices):
         SLACK = "slack", "Slack"
+        TEAMS = "teams", "Microsoft Teams"
 
     kind = models.CharField(max_length=8, choices=Kind, unique=True)
     app_id = models.CharField(max_length=40)
@@ -40,7 +42,7 @@ class ChannelConnection(models.Model):
     bot_id = models.CharField(max_length=40)
     secret = models.TextField()
     problem = models.CharField(max_length=80, blank=True)
-    problem_in = models.CharField(max_length=40, blank=True)
+    problem_in = models.CharField(max_length=200, blank=True)
     problem_at = models.DateTimeField(null=True)
     connected_at = models.DateTimeField(default=timezone.now)
     #: The process that holds the outgoing connection until then, and the state of that connection.
@@ -51,6 +53,34 @@ class ChannelConnection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.team_name}"
+
+
+class ChannelIssuer(PublishedKeys):
+    """An issuer of the tokens with which a channel proves its calls."""
+
+    connection = models.ForeignKey(
+        ChannelConnection,
+        on_delete=models.CASCADE,
+        related_name="issuers",
+        db_index=False,
+    )
+    #: Compared with `iss` exactly.
+    issuer = models.CharField(max_length=254)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["connection", "issuer"], name="channel_issuer_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.issuer
+
+    @property
+    def private(self) -> bool:
+        """Whether it may be in a private network and use plain HTTP."""
+        return settings.HITL_WEBHOOK_ALLOW_PRIVATE
 
 
 class ChannelAccount(models.Model):
@@ -129,8 +159,8 @@ class ChannelCard(models.Model):
     person = models.ForeignKey(
         User, on_delete=models.CASCADE, null=True, related_name="+"
     )
-    channel_id = models.CharField(max_length=40)
-    message_ts = models.CharField(max_length=40)
+    channel_id = models.CharField(max_length=200)
+    message_ts = models.CharField(max_length=100)
     shows = models.CharField(max_length=6, choices=Shows, default=Shows.TITLE)
     look = models.CharField(max_length=64, blank=True)
     synced_at = models.DateTimeField(null=True)
@@ -173,8 +203,8 @@ class ChannelClick(models.Model):
     key = models.CharField(max_length=64, unique=True)
     team_id = models.CharField(max_length=40)
     external_id = models.CharField(max_length=40)
-    channel_id = models.CharField(max_length=40)
-    message_ts = models.CharField(max_length=40, blank=True)
+    channel_id = models.CharField(max_length=200)
+    message_ts = models.CharField(max_length=100, blank=True)
     data = ExactJSONField()
     received_at = models.DateTimeField(default=timezone.now, db_index=True)
     attempts = models.PositiveIntegerField(default=0)

@@ -87,7 +87,23 @@ def live() -> Q:
     return Q(revoked_at=None, issuer__disabled_at=None) & lasts
 
 
-class TokenIssuer(models.Model):
+class PublishedKeys(models.Model):
+    """The public keys (JWK) of an issuer of tokens, as of `fetched_at`."""
+
+    #: The address of the keys; empty if the issuer's discovery document has it.
+    keys_url = models.CharField(max_length=500, blank=True)
+    keys = ExactJSONField(default=list)
+    fetched_at = models.DateTimeField(null=True)
+    #: The last fetch for an unknown key, the end of the last fetch, and why it failed.
+    tried_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+    problem = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class TokenIssuer(PublishedKeys):
     """An issuer of access tokens (JWT) for programs. Its mappings to users are keys without a secret."""
 
     name = models.CharField(max_length=100)
@@ -99,18 +115,9 @@ class TokenIssuer(models.Model):
     scoped = models.BooleanField(default=True)
     #: Whether `typ` may be `JWT` or missing, besides `at+jwt` (RFC 9068).
     any_type = models.BooleanField(default=False)
-    #: The address of its keys; empty if its discovery document has it.
-    keys_url = models.CharField(max_length=500, blank=True)
     #: Whether it may be in a private network and use plain HTTP.
     private = models.BooleanField(default=False)
     disabled_at = models.DateTimeField(null=True)
-    #: Its public keys (JWK), as of `fetched_at`.
-    keys = ExactJSONField(default=list)
-    fetched_at = models.DateTimeField(null=True)
-    #: The last fetch for an unknown key, the end of the last fetch, and why it failed.
-    tried_at = models.DateTimeField(null=True)
-    answered_at = models.DateTimeField(null=True)
-    problem = models.CharField(max_length=300, blank=True)
 
     def __str__(self) -> str:
         return self.name

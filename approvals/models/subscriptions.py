@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -17,7 +18,7 @@ from approvals.addresses import RefusedAddress, parse_destination
 from approvals.db.fields import ExactJSONField
 from approvals.models.channels import ChannelConnection, Shows
 from approvals.models.push import PushSubscription
-from approvals.states import Priority, Route
+from approvals.states import KIND_OF_ROUTE, Priority, Route
 
 User = settings.AUTH_USER_MODEL
 
@@ -32,12 +33,25 @@ def check_address(url: str) -> None:
         ) from error
 
 
-check_channel_id = RegexValidator(
+check_slack_channel = RegexValidator(
     r"[CGD][A-Z0-9]{5,39}\Z",
     _(
         "This is not the ID of a Slack channel. It begins with C and is at the end of the channel's details."
     ),
 )
+check_teams_channel = RegexValidator(
+    r"19:[A-Za-z0-9_.:-]{1,150}@thread\.(?:tacv2|skype|v2)\Z",
+    _(
+        "This is not a link to a channel of Teams. Choose “Get link to channel” in the channel's menu, and copy it."
+    ),
+)
+CHANNEL_CHECKS = {"slack": check_slack_channel, "teams": check_teams_channel}
+
+
+def channel_in(entered: str) -> str:
+    """Return the id of the channel in a link that Teams gives; anything else as it is."""
+    _before, separator, rest = entered.strip().partition("/l/channel/")
+    return unquote(rest.partition("/")[0]) if separator else entered.strip()
 
 
 class WebhookEndpoint(models.Model):
@@ -116,12 +130,11 @@ class NotificationRule(models.Model):
         ),
     )
     channel_id = models.CharField(
-        _("Slack channel"),
-        max_length=40,
+        _("channel"),
+        max_length=500,
         blank=True,
-        validators=[check_channel_id],
         help_text=_(
-            "For Slack with buttons: the channel's ID, such as C012AB3CD. Leave it empty for direct messages."
+            "With buttons: the ID of the channel in Slack, the link to it in Teams. Leave it empty for direct messages."
         ),
     )
     shows = models.CharField(
@@ -152,7 +165,7 @@ class NotificationRule(models.Model):
         _("to the assignee only"),
         default=False,
         help_text=_(
-            "For direct messages in Slack: when a request is assigned to one of these people, instead of when it is new."
+            "For direct messages with buttons: when a request is assigned to one of these people, instead of when it is new."
         ),
     )
     active = models.BooleanField(default=True)
@@ -174,6 +187,11 @@ class NotificationRule(models.Model):
             "person": to,
         }
 
+    @property
+    def kind(self) -> str:
+        """The kind of channel in which it posts cards with buttons; empty for other routes."""
+        return KIND_OF_ROUTE.get(Route(self.route), "")
+
     def clean(self) -> None:
         """Check that only Slack rules have an address, and that mail rules have a mail server."""
         if (self.route == Route.SLACK) != bool(self.slack_url):
@@ -182,22 +200,31 @@ class NotificationRule(models.Model):
             raise ValidationError(
                 {"slack_url": needed if self.route == Route.SLACK else unused}
             )
-        if self.channel_id and self.route != Route.BUTTONS:
-            unused = _("Remove the channel, or choose Slack with buttons as the route.")
+        if self.channel_id and not self.kind:
+            unused = _("Remove the channel, or choose a route with buttons.")
             raise ValidationError({"channel_id": unused})
-        if self.to_assignee and (self.channel_id or self.route != Route.BUTTONS):
-            unused = _(
-                "Choose Slack with buttons as the route, and remove the channel."
-            )
+        if self.to_assignee and (self.channel_id or not self.kind):
+            unused = _("Choose a route with buttons, and remove the channel.")
             raise ValidationError({"to_assignee": unused})
-        if self.route == Route.BUTTONS and not ChannelConnection.objects.exists():
-            raise ValidationError(
-                {"route": _("Connect Slack first, under Administration > Slack.")}
-            )
+        self.channel_id = channel_in(self.channel_id)
+        if self.channel_id:
+            _check_channel(self.kind, self.channel_id)
+        connected = ChannelConnection.objects.filter(kind=self.kind)
+        if self.kind and not connected.exists():
+            words = gettext("Connect %(channel)s first, under Administration.")
+            channel = ChannelConnection.Kind(self.kind).label
+            raise ValidationError({"route": words % {"channel": channel}})
         if self.route == Route.MAIL and not settings.HITL_MAIL:
             raise ValidationError(
                 {"route": _("No email can be sent because EMAIL_HOST is not set.")}
             )
+
+
+def _check_channel(kind: str, channel_id: str) -> None:
+    try:
+        CHANNEL_CHECKS[kind](channel_id)
+    except ValidationError as error:
+        raise ValidationError({"channel_id": error.messages}) from error
 
 
 def told() -> tuple[models.QuerySet[Any], ...]:

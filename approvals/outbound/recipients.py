@@ -27,8 +27,6 @@ from approvals.text.names import fold
 
 #: The outbox target of a message, its channel, its lane, and the earliest time to send it.
 Recipient = tuple[str, Channel, str, datetime]
-#: The lane of cards with buttons.
-CARDS = "slack"
 
 
 def recipients_of(
@@ -54,7 +52,7 @@ def recipients_of(
     sent = [
         recipient
         for recipient in reached
-        if not terms.channels or _named(recipient[1]) in terms.channels
+        if not terms.channels or _named(recipient) in terms.channels
     ]
     return list(
         {
@@ -63,9 +61,10 @@ def recipients_of(
     )
 
 
-def _named(channel: Channel) -> Channel:
-    """Return the name that terms have for a channel: Slack is one, with and without buttons."""
-    return Channel.SLACK if channel == Channel.CARD else channel
+def _named(recipient: Recipient) -> str:
+    """Return the name that terms have for a channel: for cards with buttons, that of its kind, which is their lane."""
+    _target, channel, lane, _at = recipient
+    return lane if channel == Channel.CARD else channel
 
 
 def audience_of(rule: NotificationRule) -> list[User]:
@@ -108,7 +107,7 @@ def notify_assignee(request: ApprovalRequest, person: User) -> None:
     row = OutboxEvent(
         channel=Channel.CARD,
         target=f"card:{fitting[0].pk}:{person.pk}",
-        lane=CARDS,
+        lane=fitting[0].kind,
         next_attempt_at=outbox.due_for(preferences, request),
     )
     outbox.write_request_event("request.assigned", [row], request)
@@ -247,13 +246,13 @@ def _channels(
 ) -> Iterator[Recipient]:
     for rule in rules:
         audience = audience_of(rule) if rule.route != Route.MAIL else []
-        if rule.route == Route.BUTTONS and not rule.channel_id:
+        if rule.kind and not rule.channel_id:
             yield from _direct_cards(rule, _seeing(audience, request), request)
         # Everyone in a channel can read it, so all of them must be allowed to see the request.
         elif not all_see(audience, request):
             continue
-        elif rule.route == Route.BUTTONS:
-            yield f"card:{rule.pk}", Channel.CARD, CARDS, timezone.now()
+        elif rule.kind:
+            yield f"card:{rule.pk}", Channel.CARD, rule.kind, timezone.now()
         else:
             yield (
                 f"slack:{rule.pk}",
@@ -273,7 +272,7 @@ def _direct_cards(
         preferences = chosen.get(person.pk)
         if not _muted(preferences, Channel.CARD, request):
             at = _leaves_at(preferences, request)
-            yield f"card:{rule.pk}:{person.pk}", Channel.CARD, CARDS, at
+            yield f"card:{rule.pk}:{person.pk}", Channel.CARD, rule.kind, at
 
 
 def _on_call(rule: NotificationRule, people: list[User]) -> list[User]:

@@ -14,7 +14,7 @@ from approvals.states import Priority
 
 #: Maximum deadline, reminder or escalation step, in seconds: a year.
 MAX_SECONDS = 366 * 24 * 3600
-CHANNELS = ("mail", "slack", "push")
+CHANNELS = ("mail", "slack", "teams", "push")
 
 
 def _object(required: tuple[str, ...] = (), **properties: Any) -> JsonDict:

@@ -47,6 +47,7 @@ _KINDS = {
 CHANNELS = {
     "mail": gettext_lazy("mail"),
     "slack": "Slack",
+    "teams": "Microsoft Teams",
     "push": gettext_lazy("push message"),
 }
 

@@ -16,6 +16,9 @@ from palette import smaller
 from playwright.sync_api import Browser, Page, sync_playwright
 from slack_cards import connect, take_cards, workspace
 from story import tell
+from teams_cards import environment_of, take_teams
+
+from tests.support.teams import Teams
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -111,13 +114,18 @@ def take(browser: Browser, base: str, name: str, who: str, path: str) -> None:
 
 
 def main(*names: str) -> None:
-    with tempfile.TemporaryDirectory() as folder, workspace() as (slack, channel):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        workspace() as (slack, channel),
+        Teams() as teams,
+    ):
         environment = {
             **os.environ,
             "DEBUG": "1",
             "DATABASE_URL": f"sqlite:///{folder}/pictures.sqlite3",
             "SLACK_API_URL": slack.api,
             "HITL_WEBHOOK_ALLOW_PRIVATE": "1",
+            **environment_of(teams),
         }
         manage(environment, "migrate", "--verbosity", "0")
         manage(environment, "seed_demo", "--with-history")
@@ -141,19 +149,20 @@ def main(*names: str) -> None:
                 for name, who, path in PAGES:
                     if not names or name in names:
                         take(browser, base, name, who, path or places[name])
+                decoder = browser.new_page()
+
+                def run(script: str) -> str:
+                    return manage(environment, "shell", "-c", script)
+
+                def store(name: str, page: Page) -> None:
+                    picture = smaller(decoder, page.screenshot())
+                    (HERE / f"{name}.png").write_bytes(picture)
+
                 if not names or "slack" in names:
-                    connect(
-                        slack,
-                        channel,
-                        lambda script: manage(environment, "shell", "-c", script),
-                    )
-                    decoder = browser.new_page()
-
-                    def store(name: str, page: Page) -> None:
-                        picture = smaller(decoder, page.screenshot())
-                        (HERE / f"{name}.png").write_bytes(picture)
-
+                    connect(slack, channel, run)
                     take_cards(browser, slack, channel, base, store)
+                if not names or "teams" in names:
+                    take_teams(browser, teams, base, run, store)
                 if not names or "story" in names:
                     (HERE / "story.png").write_bytes(tell(browser, base))
                 browser.close()

@@ -13,7 +13,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from tests.support.slack import Slack
 from tests.support.slack.workspace import Channel, Message
 
-#: Connects the desk of the demo, links the two people of Slack, sends requests to the channel, and asks.
+#: Connects the desk of the demo, and links the two people of Slack.
 CONNECT = """
 from django.contrib.auth.models import User
 from approvals import actions
@@ -29,15 +29,18 @@ for name, external in {people!r}.items():
     ChannelAccount.objects.create(connection=connection, team_id={team_id!r}, external_id=external,
         user=User.objects.get(username=name))
 NotificationRule.objects.create(person=approver, route=Route.BUTTONS, channel_id={channel!r}, tool_name="")
+"""
+#: Sends requests to the channel, and asks.
+ASKS = """
 owner = User.objects.get(username="requester")
-flow = actions.open_workflow(scope="key:0", key="slack", title="Night run", source="api", owner=owner, agent="billing")
+flow = actions.open_workflow(scope="key:0", key="cards", title="Night run", source="api", owner=owner, agent="billing")
 for ask in (
     Ask(kind=Kind.APPROVAL, title="Refund invoice R-2291?", tool_name="refund_invoice",
-        input={{"invoice": "R-2291", "amount": 1890, "reason": "delivered twice"}}),
-    Ask(kind=Kind.QUESTION, title="Which hotel?", input={{}},
-        options=[{{"label": "Gare du Nord"}}, {{"label": "Bastille"}}, {{"label": "Montmartre"}}]),
+        input={"invoice": "R-2291", "amount": 1890, "reason": "delivered twice"}),
+    Ask(kind=Kind.QUESTION, title="Which hotel?", input={},
+        options=[{"label": "Gare du Nord"}, {"label": "Bastille"}, {"label": "Montmartre"}]),
     Ask(kind=Kind.APPROVAL, title="Order 40 chairs?", tool_name="order",
-        input={{"item": "chair", "quantity": 40, "supplier": "Nordwind GmbH"}}),
+        input={"item": "chair", "quantity": 40, "supplier": "Nordwind GmbH"}),
 ):
     actions.request_approval(flow, ask, requested_by=owner)
 """
@@ -62,7 +65,7 @@ def connect(slack: Slack, channel: Channel, run: Callable[[str], object]) -> Non
     names = ("bot_token", "signing_secret", "app_id", "team_id", "bot_user")
     values = {name: getattr(known, name) for name in names}
     people = {name: person.id for name, person in slack.people.items()}
-    run(CONNECT.format(**values, people=people, channel=channel.id))
+    run(CONNECT.format(**values, people=people, channel=channel.id) + ASKS)
 
 
 def take_cards(

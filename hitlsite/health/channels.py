@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from django.utils.translation import ngettext
 
-from approvals.channels.slack.states import socket_state_of, state_of
+from approvals.channels.slack.states import socket_state_of
+from approvals.channels.states import state_of
 from approvals.models import ChannelConnection
 from approvals.models.channels import SocketState
 from approvals.text.text import visible
@@ -25,4 +26,6 @@ def channels() -> Iterator[SystemPart]:
         words = [state_of(connection)] if connection.problem else []
         words += [socket_state_of(connection)] if socket else []
         state = WARN if words else OK
-        yield SystemPart("Slack", state, summary, visible(" ".join(words)))
+        yield SystemPart(
+            connection.get_kind_display(), state, summary, visible(" ".join(words))
+        )

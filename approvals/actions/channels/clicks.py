@@ -52,9 +52,8 @@ def finish_click(
     click: ChannelClick, outcome: str, reply: str = "", *, offers: bool = False
 ) -> None:
     """Store the outcome of a click and the line that answers it; its values are no longer needed."""
-    kept = {
-        name: click.data[name] for name in ("action", "request") if name in click.data
-    }
+    names = ("action", "request", "name")
+    kept = {name: click.data[name] for name in names if name in click.data}
     ChannelClick.objects.filter(pk=click.pk).update(
         done_at=Now(),
         outcome=outcome[:40],

@@ -15,11 +15,11 @@ from django.db.models.functions import Now
 from approvals.access.providers import SALT
 from approvals.actions.logins import SUBJECT
 from approvals.crypto import encryption
-from approvals.models import ChannelConnection, NotificationRule
+from approvals.models import ChannelConnection, ChannelIssuer, NotificationRule
 from approvals.models.channels import SocketState
 from approvals.outbound.outbox import undelivered_events
 from approvals.record import audit
-from approvals.states import Channel, Door, Route
+from approvals.states import KIND_OF_ROUTE, Channel, Door
 
 #: The columns of a connection that changes and the record show.
 FIELDS = ("kind", "app_id", "team_id", "team_name", "bot_id")
@@ -27,11 +27,12 @@ FIELDS = ("kind", "app_id", "team_id", "team_name", "bot_id")
 
 @dataclass(frozen=True, slots=True)
 class ChannelSecrets:
-    """The tokens of a connection; `app_token` is empty unless it connects from here."""
+    """The secrets of a connection, as far as its kind has them; `app_token` is for Slack's Socket Mode."""
 
-    bot_token: str = field(repr=False)
-    signing_secret: str = field(repr=False)
+    bot_token: str = field(default="", repr=False)
+    signing_secret: str = field(default="", repr=False)
     app_token: str = field(default="", repr=False)
+    client_secret: str = field(default="", repr=False)
 
 
 def encrypted(secrets: ChannelSecrets) -> str:
@@ -67,6 +68,7 @@ def write_connection(stored: Mapping[str, Any], *, by: User, via: Door) -> None:
             kind=kind, defaults=values | cleared | {"connected_at": Now()}
         )
         _restart_socket(connection)
+        _store_issuers(connection, stored.get("issuers", {}))
         # Calls that failed with the former token are due at once.
         connection.cards.update(next_attempt_at=Now())
         undelivered_events(Channel.CARD).update(next_attempt_at=Now())
@@ -85,13 +87,23 @@ def _restart_socket(connection: ChannelConnection) -> None:
     )
 
 
+def _store_issuers(connection: ChannelConnection, issuers: Mapping[str, str]) -> None:
+    """Store the issuers of the tokens with which a channel calls, by name with the addresses of their keys."""
+    connection.issuers.all().delete()
+    ChannelIssuer.objects.bulk_create(
+        ChannelIssuer(connection=connection, issuer=issuer, keys_url=url)
+        for issuer, url in issuers.items()
+    )
+
+
 def remove_connection(kind: str, *, by: User, via: Door) -> None:
     """Remove a connection with its links, cards and clicks, on record, and switch the rules that need it off."""
     with transaction.atomic():
         before = described_connection(kind)
         if before is None:
             return
-        NotificationRule.objects.filter(route=Route.BUTTONS).update(active=False)
+        routes = [route for route, of in KIND_OF_ROUTE.items() if of == kind]
+        NotificationRule.objects.filter(route__in=routes).update(active=False)
         ChannelConnection.objects.filter(kind=kind).delete()
         _record("disconnected", before, by, via)
 

@@ -48,7 +48,7 @@ def offer_of(token: str) -> ChannelLinkOffer:
     """Return the offer of a link. Raise NotFound if it was used, replaced or has expired."""
     gone = NotFound(
         _(
-            "This link was used or has expired. Click a button on a card in Slack again to get a new one."
+            "This link was used or has expired. Click a button on a card again to get a new one."
         )
     )
     try:
@@ -69,6 +69,7 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
     """Link the account that a link is for with this person's, and use the link up. Raise NotFound or Conflict."""
     with transaction.atomic():
         offer = offer_of(token)
+        channel = offer.connection.get_kind_display()
         if not ChannelLinkOffer.objects.filter(pk=offer.pk).delete()[0]:
             # Another tab was faster.
             raise NotFound(_("This link was used already."))
@@ -82,8 +83,9 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
         if theirs is not None:
             raise Conflict(
                 _(
-                    "This Slack account is linked to another person. They or an administrator must remove that link first."
+                    "This account in %(channel)s is linked to someone else. They or an administrator must remove that link first."
                 )
+                % {"channel": channel}
             )
         account = ChannelAccount(
             connection=offer.connection,
@@ -97,7 +99,10 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
                 account.save(force_insert=True)
         except IntegrityError as error:
             raise Conflict(
-                _("Another Slack account is linked to yours. Remove that link first.")
+                _(
+                    "Another account in %(channel)s is linked to yours. Remove that link first."
+                )
+                % {"channel": channel}
             ) from error
         _record("account.linked", account, by=by, via=Door.DASHBOARD)
     return account

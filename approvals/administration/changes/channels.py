@@ -13,7 +13,7 @@ from approvals.actions.channels.connections import (
     write_connection,
 )
 from approvals.administration.changes.noun import Noun
-from approvals.models import PendingChange
+from approvals.models import ChannelConnection, PendingChange
 from approvals.states import Door
 from approvals.text.text import visible
 
@@ -22,14 +22,15 @@ class Connection(Noun):
     replaces = True
 
     def words(self, change: PendingChange) -> str:
-        words = _("Let people answer in Slack, in the workspace %(name)s")
-        return words % {"name": visible(change.value["team_name"])}
+        words = _("Let people answer in %(channel)s: %(name)s")
+        channel = ChannelConnection.Kind(change.subject).label
+        return words % {"channel": channel, "name": visible(change.value["team_name"])}
 
     def now(self, change: PendingChange) -> Any:
         return described_connection(change.subject)
 
     def address(self, change: PendingChange) -> str:
-        return reverse("slack:setup")
+        return reverse(f"{change.subject}:setup")
 
     def carry_out(self, change: PendingChange, *, by: User) -> None:
         write_connection(change.value, by=by, via=Door.DASHBOARD)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.administration.forms import combobox
 from approvals.administration.people.queries import roles_by_group
-from approvals.models.subscriptions import NotificationRule
+from approvals.models.subscriptions import NotificationRule, channel_in
 from approvals.text.text import visible
 
 
@@ -70,6 +70,9 @@ class NotificationRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generi
         if name and person is None:
             raise ValidationError(_("No active person has this username."))
         return person
+
+    def clean_channel_id(self) -> str:
+        return channel_in(self.cleaned_data["channel_id"])
 
     def clean_group(self) -> Group | None:
         chosen = self.cleaned_data["group"]

@@ -55,7 +55,7 @@ WAYS = {
     Channel.MAIL: gettext_lazy("Email"),
     "browser": gettext_lazy("Open page"),
     Channel.PUSH: gettext_lazy("Device"),
-    Channel.CARD: gettext_lazy("Slack message"),
+    Channel.CARD: gettext_lazy("Direct message"),
 }
 #: Pages and devices announce every new request, whoever its assignee; open pages show notes anyway; cards are of requests.
 NEVER = {

@@ -2,54 +2,40 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals.channels.content import CardContent
+from approvals.channels.dialogs import fields_of
+from approvals.channels.messenger import ChannelMessage
 from approvals.channels.slack.elements import actions, button, section, text_object
-from approvals.channels.slack.modals import fields_of
 from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest
 from approvals.outbound.messages import count_words, plain
 from approvals.text.text import in_one_line, visible
 
 
-@dataclass(frozen=True, slots=True)
-class SlackMessage:
-    """A message: `text` for notifications and screen readers, and its blocks."""
-
-    text: str
-    blocks: Sequence[JsonDict]
-
-    @property
-    def look(self) -> str:
-        """A value that changes with the message."""
-        shown = json.dumps([self.text, self.blocks], sort_keys=True)
-        return hashlib.sha256(shown.encode()).hexdigest()
-
-
-def card(request: ApprovalRequest, content: CardContent) -> SlackMessage:
+def card(request: ApprovalRequest, content: CardContent) -> ChannelMessage:
     """Return the message of a card."""
     about = [content.about, "" if content.ending else content.votes]
     texts = [text_object(text) for text in about if text]
     ending = [section(content.ending)] if content.ending else []
+    buttons = [
+        *_buttons(request, content),
+        button("open", _("Open"), url=request.public_url),
+    ]
     blocks = [
         {"type": "header", "text": text_object(content.title)},
         *(section(part) for part in content.parts if part.strip()),
         {"type": "context", "elements": texts},
         *ending,
-        actions(
-            *_buttons(request, content),
-            button("open", _("Open"), url=request.public_url),
-        ),
+        actions(*buttons),
     ]
-    return SlackMessage(plain(content.ending or content.title), blocks)
+    labels = [each["text"]["text"] for each in buttons]
+    return ChannelMessage(plain(content.ending or content.title), blocks, labels)
 
 
 def _buttons(request: ApprovalRequest, content: CardContent) -> list[JsonDict]:
@@ -77,24 +63,24 @@ def _buttons(request: ApprovalRequest, content: CardContent) -> list[JsonDict]:
     return buttons
 
 
-def digest(requests: Sequence[ApprovalRequest]) -> SlackMessage:
+def digest(requests: Sequence[ApprovalRequest]) -> ChannelMessage:
     """Return one message about many waiting requests: only their number, because it is not rewritten when rights change."""
     words = count_words(requests)
     inbox = settings.PUBLIC_URL + reverse("approvals:dashboard")
     blocks = [section(words), actions(button("open", _("Open Inbox"), url=inbox))]
-    return SlackMessage(plain(words), blocks)
+    return ChannelMessage(plain(words), blocks)
 
 
-def test_card() -> SlackMessage:
+def test_card() -> ChannelMessage:
     """Return the card that shows that the connection works, and lets people link their accounts."""
     words = _("Pausepoint can post here. Requests appear as cards like this one.")
     link = button("link", _("Link my account"), value={})
-    return SlackMessage(plain(words), [section(words), actions(link)])
+    return ChannelMessage(plain(words), [section(words), actions(link)])
 
 
-def line(text: str, link: str = "") -> SlackMessage:
+def line(text: str, link: str = "") -> ChannelMessage:
     """Return a line to one person, with a button that opens a link."""
     blocks = [section(text)]
     if link:
         blocks.append(actions(button("open", _("Link my account"), url=link)))
-    return SlackMessage(plain(text), blocks)
+    return ChannelMessage(plain(text), blocks)

@@ -16,6 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from approvals.access.rate_limits import TooMany, client_address, count_wrong_key
 from approvals.actions.channels.connections import secrets_of
+from approvals.channels.bodies import raw_body
 from approvals.channels.slack.receive import ClickResponse, receive, receive_event
 from approvals.channels.slack.signature import is_signed
 from approvals.db.canonical_json import NotCanonical, parse
@@ -68,7 +69,7 @@ def _answer(
     connection = ChannelConnection.objects.filter(
         kind=ChannelConnection.Kind.SLACK
     ).first()
-    body = _body(request)
+    body = raw_body(request, MAX_BYTES)
     if body is None:
         reply = ClickResponse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     elif connection is not None and not _is_from_slack(request, connection, body):
@@ -83,15 +84,6 @@ def _answer(
         words, code = REFUSALS[reply.status]
         return problem(request, HTTPStatus(reply.status), str(words), code)
     return HttpResponse() if reply.body is None else JsonResponse(reply.body)
-
-
-def _body(request: HttpRequest) -> bytes | None:
-    """Return the raw body; None if it is too large."""
-    declared = request.headers.get("Content-Length", "")
-    if declared.isdecimal() and len(declared) < 12 and int(declared) > MAX_BYTES:
-        return None
-    body = request.read(MAX_BYTES + 1)
-    return None if len(body) > MAX_BYTES else body
 
 
 def _is_from_slack(

@@ -8,7 +8,7 @@ from django import forms
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models.subscriptions import check_channel_id
+from approvals.models.subscriptions import check_slack_channel
 
 _TOKEN = forms.PasswordInput(attrs={"autocomplete": "off"}, render_value=False)
 
@@ -69,5 +69,5 @@ class TestForm(forms.Form):
         help_text=_(
             "At the end of the channel's details in Slack, such as C012AB3CD. Invite the app to the channel first."
         ),
-        validators=[check_channel_id],
+        validators=[check_slack_channel],
     )

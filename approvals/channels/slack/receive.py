@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from approvals.access import permissions
 from approvals.access.standing import Standing, standing_of
 from approvals.actions.channels.clicks import NewClick, store_click
 from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.checking import AnswerFacts, needs_reason
 from approvals.asking.answers import Answer
+from approvals.channels import dialogs
 from approvals.channels.accounts import account_behind
 from approvals.channels.content import content_of
 from approvals.channels.slack import grants, modals, web_api
@@ -23,14 +23,13 @@ from approvals.channels.slack.payloads import (
     is_own,
     parse_interaction,
 )
-from approvals.exceptions import Invalid, NotFound
+from approvals.exceptions import Invalid
 from approvals.forms.fields import FormControl
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest, ChannelConnection
 from approvals.models.channels import Shows
 from approvals.queries.preferences import in_language_of, reason_rules
-from approvals.queries.requests import get_request_for
-from approvals.states import Verdict
+from approvals.states import Door, Verdict
 
 #: Events that end the connection, and the problem that each means.
 ENDS = {"app_uninstalled": "app_uninstalled", "tokens_revoked": "token_revoked"}
@@ -98,14 +97,9 @@ def _clicked(
 
 
 def _open_request(click: NewClick, standing: Standing) -> ApprovalRequest | None:
-    """Return the request of a click if this person may decide it now as it was shown; else the click is answered in words."""
-    try:
-        request = get_request_for(standing, UUID(click.data["request"]))
-    except NotFound:
-        return None
-    unchanged = click.data["digest"] == request.voted_digest
-    allowed = permissions.may_close(standing, request)
-    return request if request.pending and unchanged and allowed else None
+    return dialogs.open_request(
+        UUID(click.data["request"]), click.data["digest"], standing
+    )
 
 
 def _view(
@@ -118,10 +112,10 @@ def _view(
     if action == "grant":
         with grants.in_zone_of(standing.pk):
             return grants.terms_dialog(standing, request, interaction.about)
-    verdict = modals.VERDICTS.get(action)
+    verdict = dialogs.VERDICTS.get(action)
     if verdict is None or (verdict == Verdict.APPROVE and not content.needs_message):
         return None
-    fields = modals.fields_of(request, action)
+    fields = dialogs.fields_of(request, action)
     if fields is None:
         return None
     rules = reason_rules({request.tool_name})
@@ -151,12 +145,13 @@ def _submitted(
             values["comment"] = modals.message_in(state)
         if action == "give" and interaction.terms is not None:
             values["terms"] = interaction.terms
-        if action in modals.WITH_FIELDS:
+        if action in dialogs.WITH_FIELDS:
             request = _open_request(click, standing)
-            fields = None if request is None else modals.fields_of(request, action)
+            fields = None if request is None else dialogs.fields_of(request, action)
             if request is None or fields is None:
                 return _stored(connection, click)
-            name, value = modals.value_in(request, action, fields, state)
+            entered = modals.entered_in(fields, state)
+            name, value = dialogs.value_in(request, action, fields, entered, Door.SLACK)
             values[name] = value
     except Invalid as refusal:
         errors = modals.errors_by_block(action, fields or (), refusal)

@@ -60,6 +60,7 @@ BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "ch
 LATE_MODULES = {
     "approvals.access.tokens": "when the first access token of an issuer arrives",
     "approvals.channels.slack.web_socket": "when a desk holds a connection to Slack (Socket Mode)",
+    "approvals.channels.teams.tokens": "when Teams first calls",
     "approvals.schema.validator": "when the first schema is checked",
     "approvals.text.markdown": "when the first text in Markdown is shown, or a note mentions someone",
     "chats.providers.anthropic": "when the settings name this provider: its SDK takes seconds and 60 MB",

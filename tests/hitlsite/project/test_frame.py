@@ -24,6 +24,7 @@ OPEN = {
     "approvals.api.rest.urls.openapi": "the document of the API",
     "approvals.channels.slack.endpoint.events": "the signature of Slack proves the call",
     "approvals.channels.slack.endpoint.interactivity": "the signature of Slack proves the call",
+    "approvals.channels.teams.endpoint.messages": "a token of Microsoft proves the call",
     "hitlsite.leaked_keys.leaked_keys": "the key that is reported proves the report",
 }
 #: Views that take client tokens: each asks `reaches`, or looks a chat up with `own_chat` or `chat_for`, which do.

@@ -108,7 +108,7 @@ def test_a_second_administrator_confirms_the_connection(slack):
     browser(first).post(PAGE, fields(slack))
     assert ChannelConnection.objects.count() == 0
     page = browser(second).get("/settings/changes/").text
-    assert f"in the workspace {slack.workspace.team_name}" in page
+    assert f"Let people answer in Slack: {slack.workspace.team_name}" in page
     confirm(waiting_change(), second)
     assert ChannelConnection.objects.get().team_name == slack.workspace.team_name
     assert [entry for entry in AuditEntry.objects.all() if slack.workspace.bot_token in entry.body] == []

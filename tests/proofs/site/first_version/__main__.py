@@ -29,7 +29,7 @@ from approvals.models import BreakGlassAccount, Flood, GroupMapping, Preferences
 from approvals.actions.channels.cards import store_card
 from approvals.actions.channels.clicks import NewClick, store_click
 from approvals.actions.channels.connections import ChannelSecrets, encrypted
-from approvals.models import ChannelAccount, ChannelConnection, ScimGroup, ScimPerson, ScimRefusal
+from approvals.models import ChannelAccount, ChannelConnection, ChannelIssuer, ScimGroup, ScimPerson, ScimRefusal
 from approvals.models import TeamSettings, TokenIssuer, ToolSettings
 from approvals.states import Door, Verdict, Width
 from django.utils import timezone
@@ -75,6 +75,9 @@ make_scope(approver, by=admin)
 away(admin, approver, reason="On holiday")
 slack = {"app_id": "A1", "team_id": "T1", "team_name": "Acme", "bot_id": "U9"}
 secret = encrypted(ChannelSecrets("xoxb-1", "a-secret"))
+teams = {"app_id": "a", "team_id": "t", "team_name": "t", "bot_id": "28:a"}
+teams = ChannelConnection.objects.create(kind="teams", secret=secret, **teams)
+ChannelIssuer.objects.create(connection=teams, issuer="https://api.botframework.com")
 slack = ChannelConnection.objects.create(kind="slack", secret=secret, **slack)
 ChannelAccount.objects.create(connection=slack, team_id="T1", external_id="U1", user=approver)
 store_card(slack, waiting, "C1", "1.1", person=None, shows="input", look="1")

@@ -1,0 +1,1 @@
+"""Microsoft Teams: Adaptive Cards over the Bot Connector, without a library of Microsoft."""
