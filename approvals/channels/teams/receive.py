@@ -7,9 +7,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.access.standing import standing_of
+from approvals.access.standing import Standing, standing_of
 from approvals.actions.channels import cards, clicks
-from approvals.channels.accounts import actor_behind
+from approvals.channels.accounts import account_behind
 from approvals.channels.clicks import carry_out
 from approvals.channels.dialogs import (
     WITH_FIELDS,
@@ -34,7 +34,6 @@ from approvals.exceptions import Invalid
 from approvals.forms.fields import FormControl, Widget
 from approvals.json_types import JsonDict
 from approvals.models import ChannelCard, ChannelClick, ChannelConnection
-from approvals.models.actors import ChannelActor
 from approvals.queries.preferences import in_language_of
 from approvals.queries.requests import whole_requests
 from approvals.states import Door
@@ -47,18 +46,19 @@ def receive(connection: ChannelConnection, activity: object) -> JsonDict:
     click = parse_click(activity, connection)
     if click is None:
         return {}
-    actor = actor_behind(connection, click.team_id, click.external_id)
-    with in_language_of(actor.pk) if actor else nullcontext():
+    account = account_behind(connection, click.team_id, click.external_id)
+    person = account.user if account is not None and account.user.is_active else None
+    with in_language_of(person.pk) if person else nullcontext():
         if click.action == "look":
             return _shown(_card_of(connection, click))
         try:
-            values = _values(click, actor) if actor else {}
+            values = _values(click, standing_of(person)) if person else {}
         except Invalid as refusal:
             return _words(str(refusal))
         return _answered(_carried(connection, click, values), click)
 
 
-def _values(click: CardClick, actor: ChannelActor) -> dict[str, Any]:
+def _values(click: CardClick, standing: Standing) -> dict[str, Any]:
     """Return the message and the values that were entered, as the page's form would send them. Raise Invalid."""
     values: dict[str, Any] = {}
     comment = click.entered.get(input_id(click.action))
@@ -66,7 +66,7 @@ def _values(click: CardClick, actor: ChannelActor) -> dict[str, Any]:
         values["comment"] = checked_message(comment)
     if click.action not in WITH_FIELDS or click.request_id is None:
         return values
-    request = open_request(click.request_id, click.digest, standing_of(actor))
+    request = open_request(click.request_id, click.digest, standing)
     fields = None if request is None else shown_fields(request, click.action)
     if request is None or fields is None:
         return values

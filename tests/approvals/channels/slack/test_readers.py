@@ -15,7 +15,7 @@ from approvals.actions.channels import cards
 from approvals.actions.policy import absence
 from approvals.administration.scopes.actions import erase_scope
 from approvals.background import sweep
-from approvals.channels.slack import posting
+from approvals.channels import posting
 from approvals.models import (
     Absence,
     ApprovalRequest,
