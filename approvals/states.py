@@ -206,6 +206,7 @@ class Door(TextChoices):
     MCP = "mcp", _("MCP")
     SCIM = "scim", _("SCIM")
     SLACK = "slack", "Slack"
+    RELAY = "relay", _("relay")
     ADMIN = "admin", _("admin")
     GRANT = "grant", _("grant")
     RULE = "rule", _("rule")
@@ -258,6 +259,7 @@ class Channel(TextChoices):
     PUSH = "push", _("Push")
     #: A card with buttons in a channel in which people answer.
     CARD = "card", _("Slack with buttons")
+    RELAY = "relay", _("Relay")
 
 
 class Route(TextChoices):
@@ -266,6 +268,7 @@ class Route(TextChoices):
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
     BUTTONS = "buttons", _("Slack with buttons")
+    RELAY = "relay", _("Relay")
 
 
 def verdict_from(word: str) -> Verdict | None:

@@ -133,6 +133,16 @@ class NotificationRule(models.Model):
             "Everyone in the channel can read the card. It has buttons to decide only if it shows everything that is approved."
         ),
     )
+    relay = models.ForeignKey(
+        ChannelConnection,
+        verbose_name=_("relay"),
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        limit_choices_to={"kind": ChannelConnection.Kind.RELAY},
+        related_name="+",
+        help_text=_("For the route Relay: the one that carries the messages."),
+    )
     min_priority = models.CharField(
         _("from priority"), max_length=8, choices=Priority, default=Priority.NORMAL
     )
@@ -152,7 +162,7 @@ class NotificationRule(models.Model):
         _("to the assignee only"),
         default=False,
         help_text=_(
-            "For direct messages in Slack: when a request is assigned to one of these people, instead of when it is new."
+            "For direct messages in Slack or by a relay: when a request is assigned to one of these people, instead of when it is new."
         ),
     )
     active = models.BooleanField(default=True)
@@ -185,12 +195,22 @@ class NotificationRule(models.Model):
         if self.channel_id and self.route != Route.BUTTONS:
             unused = _("Remove the channel, or choose Slack with buttons as the route.")
             raise ValidationError({"channel_id": unused})
-        if self.to_assignee and (self.channel_id or self.route != Route.BUTTONS):
+        direct = self.route == Route.RELAY or (
+            self.route == Route.BUTTONS and not self.channel_id
+        )
+        if self.to_assignee and not direct:
             unused = _(
-                "Choose Slack with buttons as the route, and remove the channel."
+                "Choose a relay, or Slack with buttons without a channel, as the route."
             )
             raise ValidationError({"to_assignee": unused})
-        if self.route == Route.BUTTONS and not ChannelConnection.objects.exists():
+        if (self.route == Route.RELAY) != bool(self.relay_id):
+            needed = _("Choose the relay, or another route.")
+            unused = _("Remove the relay, or choose Relay as the route.")
+            raise ValidationError(
+                {"relay": needed if self.route == Route.RELAY else unused}
+            )
+        slack = ChannelConnection.objects.filter(kind=ChannelConnection.Kind.SLACK)
+        if self.route == Route.BUTTONS and not slack.exists():
             raise ValidationError(
                 {"route": _("Connect Slack first, under Administration > Slack.")}
             )

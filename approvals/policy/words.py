@@ -48,6 +48,7 @@ CHANNELS = {
     "mail": gettext_lazy("mail"),
     "slack": "Slack",
     "push": gettext_lazy("push message"),
+    "relay": gettext_lazy("relay"),
 }
 
 

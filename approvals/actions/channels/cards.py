@@ -9,7 +9,12 @@ from django.contrib.auth.models import User
 from django.db.models import F
 from django.db.models.functions import Now
 
-from approvals.models import ApprovalRequest, ChannelCard, ChannelConnection
+from approvals.models import (
+    ApprovalRequest,
+    ChannelCard,
+    ChannelConnection,
+    RelayMessage,
+)
 
 #: How long a process owns a claimed card or click; then another one may try. Longer than a call takes.
 LEASE = timedelta(seconds=15)
@@ -85,6 +90,7 @@ def look_again() -> None:
     former rights.
     """
     ChannelCard.objects.update(synced_at=None, attempts=0)
+    RelayMessage.objects.update(synced_at=None, attempts=0)
 
 
 def try_again(row: Any, retry_after: int = 0) -> None:

@@ -47,9 +47,7 @@ def offer_link(
 def offer_of(token: str) -> ChannelLinkOffer:
     """Return the offer of a link. Raise NotFound if it was used, replaced or has expired."""
     gone = NotFound(
-        _(
-            "This link was used or has expired. Click a button on a card in Slack again to get a new one."
-        )
+        _("This link was used or has expired. Ask for a new one in the chat.")
     )
     try:
         nonce = signing.loads(token, salt=_SALT, max_age=VALID_FOR)
@@ -82,8 +80,9 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
         if theirs is not None:
             raise Conflict(
                 _(
-                    "This Slack account is linked to another person. They or an administrator must remove that link first."
+                    "This %(channel)s account is linked to another person. They or an administrator must remove that link first."
                 )
+                % {"channel": offer.connection.label}
             )
         account = ChannelAccount(
             connection=offer.connection,
@@ -97,7 +96,10 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
                 account.save(force_insert=True)
         except IntegrityError as error:
             raise Conflict(
-                _("Another Slack account is linked to yours. Remove that link first.")
+                _(
+                    "Another %(channel)s account is linked to yours. Remove that link first."
+                )
+                % {"channel": offer.connection.label}
             ) from error
         _record("account.linked", account, by=by, via=Door.DASHBOARD)
     return account

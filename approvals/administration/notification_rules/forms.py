@@ -48,6 +48,7 @@ class NotificationRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generi
             "slack_url",
             "channel_id",
             "shows",
+            "relay",
             "min_priority",
             "tool_name",
             "above_amount",
@@ -59,6 +60,8 @@ class NotificationRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generi
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        relay = self.fields["relay"]
+        relay.label_from_instance = lambda connection: connection.label
         if self.instance.person:
             self.initial["person"] = self.instance.person.get_username()
 

@@ -96,7 +96,9 @@ def _page(request: SignedIn, *, status: int = 200, **forms: Any) -> HttpResponse
     context = {
         "roles": roles,
         "teams": list(names),
-        "channel_accounts": ChannelAccount.objects.filter(user=person),
+        "channel_accounts": ChannelAccount.objects.filter(user=person).select_related(
+            "connection"
+        ),
         "mail": settings.HITL_MAIL,
         "here": "profile",
         "name_form": DisplayNameForm(initial={"display_name": person.first_name}),

@@ -154,9 +154,13 @@ def unlink(request: SignedIn, pk: int) -> HttpResponse:
     if account is None or not (account.user_id == request.user.pk or administers):
         raise NotFound(_("This link does not exist. It may have been removed."))
     unlink_account(account, by=request.user, via=Door.DASHBOARD)
-    messages.success(request, _("The Slack account is no longer linked."))
+    words = _("The %(channel)s account is no longer linked.")
+    messages.success(request, words % {"channel": account.connection.label})
     own = account.user_id == request.user.pk
-    return redirect("approvals:settings" if own else "slack:setup")
+    if own:
+        return redirect("approvals:settings")
+    relay = account.connection.kind == ChannelConnection.Kind.RELAY
+    return redirect("relays:list" if relay else "slack:setup")
 
 
 def _page(

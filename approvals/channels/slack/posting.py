@@ -36,7 +36,8 @@ from approvals.models import (
 from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.messages import plain
-from approvals.outbound.recipients import CARDS, all_see, audience_of
+from approvals.outbound.direct import CARDS
+from approvals.outbound.recipients import all_see, audience_of
 from approvals.queries.preferences import languages_of
 from approvals.queries.requests import whole_requests
 from approvals.queries.results import results_of
@@ -193,7 +194,9 @@ def _target_of(row: OutboxEvent) -> _Target:
     _prefix, rule_id, *person_id = row.target.split(":")
     rules = NotificationRule.objects.filter(active=True, route=Route.BUTTONS)
     rule = rules.filter(pk=rule_id).first()
-    connection = ChannelConnection.objects.first()
+    connection = ChannelConnection.objects.filter(
+        kind=ChannelConnection.Kind.SLACK
+    ).first()
     people = User.objects.filter(pk__in=person_id, is_active=True)
     person = people.first() if person_id else None
     if rule is None or connection is None or (person_id and person is None):
