@@ -271,6 +271,10 @@ class Route(TextChoices):
     RELAY = "relay", _("Relay")
 
 
+#: The routes whose messages are cards with buttons, and the kind of channel of each, which is also its outbox lane and its `via`.
+KIND_OF_ROUTE = {Route.BUTTONS: "slack"}
+
+
 def verdict_from(word: str) -> Verdict | None:
     """Return the verdict of a name or alias; None if it is unknown, or if people cannot give it."""
     verdict = ALIASES.get(word) or (Verdict(word) if word in Verdict.values else None)

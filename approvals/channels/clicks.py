@@ -102,7 +102,7 @@ def _carried_for(click: ChannelClick, account: ChannelAccount) -> Carried:
             UUID(data["request"]),
             answer,
             by=actor,
-            via=Door.SLACK,
+            via=Door(click.connection.kind),
             shown_digest=data["digest"],
         )
     except Refusal as refusal:

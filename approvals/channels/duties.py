@@ -1,4 +1,4 @@
-"""The duties of the sweep for channels: stored clicks, calls of Slack, and posts to relays."""
+"""The duties of the sweep for channels: stored clicks, calls of the channels, and posts to relays."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.db.models.functions import Now
 
 from approvals.actions.channels import cards, sockets
 from approvals.background import sweep
-from approvals.channels import clicks
+from approvals.channels import clicks, posting
 from approvals.channels.relay import posting as relays
-from approvals.channels.slack import posting, socket_mode
+from approvals.channels.slack import socket_mode
 from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import DeliveryLanes
 from approvals.states import Channel

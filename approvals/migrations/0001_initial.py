@@ -356,7 +356,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         help_text="For Slack with buttons: the channel's ID, such as C012AB3CD. Leave it empty for direct messages.",
-                        max_length=40,
+                        max_length=200,
                         validators=[
                             django.core.validators.RegexValidator(
                                 "[CGD][A-Z0-9]{5,39}\\Z",
@@ -409,7 +409,7 @@ class Migration(migrations.Migration):
                     "to_assignee",
                     models.BooleanField(
                         default=False,
-                        help_text="For direct messages in Slack or by a relay: when a request is assigned to one of these people, instead of when it is new.",
+                        help_text="For direct messages in a chat: when a request is assigned to one of these people, instead of when it is new.",
                         verbose_name="to the assignee only",
                     ),
                 ),
@@ -1957,7 +1957,7 @@ class Migration(migrations.Migration):
                 ("bot_id", models.CharField(max_length=40)),
                 ("secret", models.TextField()),
                 ("problem", models.CharField(blank=True, max_length=80)),
-                ("problem_in", models.CharField(blank=True, max_length=40)),
+                ("problem_in", models.CharField(blank=True, max_length=200)),
                 ("problem_at", models.DateTimeField(null=True)),
                 ("connected_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("socket_holder", models.CharField(blank=True, max_length=64)),
@@ -1998,8 +1998,8 @@ class Migration(migrations.Migration):
                 ("key", models.CharField(max_length=64, unique=True)),
                 ("team_id", models.CharField(max_length=40)),
                 ("external_id", models.CharField(max_length=40)),
-                ("channel_id", models.CharField(max_length=40)),
-                ("message_ts", models.CharField(blank=True, max_length=40)),
+                ("channel_id", models.CharField(max_length=200)),
+                ("message_ts", models.CharField(blank=True, max_length=100)),
                 ("data", ExactJSONField()),
                 ("received_at", models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
                 ("attempts", models.PositiveIntegerField(default=0)),
@@ -2036,8 +2036,8 @@ class Migration(migrations.Migration):
             name="ChannelCard",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("channel_id", models.CharField(max_length=40)),
-                ("message_ts", models.CharField(max_length=40)),
+                ("channel_id", models.CharField(max_length=200)),
+                ("message_ts", models.CharField(max_length=100)),
                 (
                     "shows",
                     models.CharField(
@@ -2176,7 +2176,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
                 ("revision", models.PositiveIntegerField(default=0)),
-                ("token_digest", models.CharField(max_length=64, null=True, unique=True)),
+                ("token_digest", models.CharField(blank=True, max_length=64)),
                 ("shown_digest", models.CharField(blank=True, max_length=80)),
                 ("verdicts", ExactJSONField(default=list)),
                 ("expires_at", models.DateTimeField(null=True)),
@@ -2207,6 +2207,11 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(fields=("account", "request"), name="relay_message_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("token_digest", ""), _negated=True),
+                        fields=("token_digest",),
+                        name="relay_message_token",
+                    ),
                 ],
                 "indexes": [
                     models.Index(

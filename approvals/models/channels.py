@@ -41,7 +41,7 @@ class ChannelConnection(models.Model):
     bot_id = models.CharField(max_length=40)
     secret = models.TextField()
     problem = models.CharField(max_length=80, blank=True)
-    problem_in = models.CharField(max_length=40, blank=True)
+    problem_in = models.CharField(max_length=200, blank=True)
     problem_at = models.DateTimeField(null=True)
     connected_at = models.DateTimeField(default=timezone.now)
     #: The process that holds the outgoing connection until then, and the state of that connection.
@@ -104,6 +104,11 @@ class ChannelAccount(models.Model):
         return f"{self.team_id}/{self.external_id}"
 
     @property
+    def unlink_page(self) -> str:
+        """The name of the address that removes the link."""
+        return f"{self.connection.kind}:unlink"
+
+    @property
     def recorded(self) -> str:
         """The account as the audit log names it beside the person."""
         return f"{self.connection.kind}:{self.team_id}/{self.external_id}"
@@ -148,8 +153,8 @@ class ChannelCard(models.Model):
     person = models.ForeignKey(
         User, on_delete=models.CASCADE, null=True, related_name="+"
     )
-    channel_id = models.CharField(max_length=40)
-    message_ts = models.CharField(max_length=40)
+    channel_id = models.CharField(max_length=200)
+    message_ts = models.CharField(max_length=100)
     shows = models.CharField(max_length=6, choices=Shows, default=Shows.TITLE)
     look = models.CharField(max_length=64, blank=True)
     synced_at = models.DateTimeField(null=True)
@@ -191,8 +196,8 @@ class ChannelClick(models.Model):
     key = models.CharField(max_length=64, unique=True)
     team_id = models.CharField(max_length=40)
     external_id = models.CharField(max_length=40)
-    channel_id = models.CharField(max_length=40)
-    message_ts = models.CharField(max_length=40, blank=True)
+    channel_id = models.CharField(max_length=200)
+    message_ts = models.CharField(max_length=100, blank=True)
     data = ExactJSONField()
     received_at = models.DateTimeField(default=timezone.now, db_index=True)
     attempts = models.PositiveIntegerField(default=0)

@@ -53,7 +53,7 @@ class RelayMessage(models.Model):
         "approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+"
     )
     revision = models.PositiveIntegerField(default=0)
-    token_digest = models.CharField(max_length=64, null=True, unique=True)
+    token_digest = models.CharField(max_length=64, blank=True)
     shown_digest = models.CharField(max_length=80, blank=True)
     verdicts = ExactJSONField(default=list)
     expires_at = models.DateTimeField(null=True)
@@ -69,7 +69,12 @@ class RelayMessage(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["account", "request"], name="relay_message_once"
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["token_digest"],
+                condition=~Q(token_digest=""),
+                name="relay_message_token",
+            ),
         ]
         indexes: ClassVar = [
             models.Index(

@@ -17,7 +17,7 @@ from approvals.addresses import RefusedAddress, parse_destination
 from approvals.db.fields import ExactJSONField
 from approvals.models.channels import ChannelConnection, Shows
 from approvals.models.push import PushSubscription
-from approvals.states import Priority, Route
+from approvals.states import KIND_OF_ROUTE, Priority, Route
 
 User = settings.AUTH_USER_MODEL
 
@@ -117,7 +117,7 @@ class NotificationRule(models.Model):
     )
     channel_id = models.CharField(
         _("Slack channel"),
-        max_length=40,
+        max_length=200,
         blank=True,
         validators=[check_channel_id],
         help_text=_(
@@ -162,7 +162,7 @@ class NotificationRule(models.Model):
         _("to the assignee only"),
         default=False,
         help_text=_(
-            "For direct messages in Slack or by a relay: when a request is assigned to one of these people, instead of when it is new."
+            "For direct messages in a chat: when a request is assigned to one of these people, instead of when it is new."
         ),
     )
     active = models.BooleanField(default=True)
@@ -184,6 +184,11 @@ class NotificationRule(models.Model):
             "person": to,
         }
 
+    @property
+    def kind(self) -> str:
+        """The kind of channel in which it posts cards with buttons; empty for other routes."""
+        return KIND_OF_ROUTE.get(Route(self.route), "")
+
     def clean(self) -> None:
         """Check that only Slack rules have an address, and that mail rules have a mail server."""
         if (self.route == Route.SLACK) != bool(self.slack_url):
@@ -192,12 +197,10 @@ class NotificationRule(models.Model):
             raise ValidationError(
                 {"slack_url": needed if self.route == Route.SLACK else unused}
             )
-        if self.channel_id and self.route != Route.BUTTONS:
+        if self.channel_id and not self.kind:
             unused = _("Remove the channel, or choose Slack with buttons as the route.")
             raise ValidationError({"channel_id": unused})
-        direct = self.route == Route.RELAY or (
-            self.route == Route.BUTTONS and not self.channel_id
-        )
+        direct = self.route == Route.RELAY or (self.kind and not self.channel_id)
         if self.to_assignee and not direct:
             unused = _(
                 "Choose a relay, or Slack with buttons without a channel, as the route."
@@ -209,11 +212,11 @@ class NotificationRule(models.Model):
             raise ValidationError(
                 {"relay": needed if self.route == Route.RELAY else unused}
             )
-        slack = ChannelConnection.objects.filter(kind=ChannelConnection.Kind.SLACK)
-        if self.route == Route.BUTTONS and not slack.exists():
-            raise ValidationError(
-                {"route": _("Connect Slack first, under Administration > Slack.")}
-            )
+        connected = ChannelConnection.objects.filter(kind=self.kind)
+        if self.kind and not connected.exists():
+            words = gettext("Connect %(channel)s first, under Administration.")
+            channel = ChannelConnection.Kind(self.kind).label
+            raise ValidationError({"route": words % {"channel": channel}})
         if self.route == Route.MAIL and not settings.HITL_MAIL:
             raise ValidationError(
                 {"route": _("No email can be sent because EMAIL_HOST is not set.")}

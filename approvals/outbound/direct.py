@@ -6,9 +6,6 @@ from typing import NamedTuple
 
 from approvals.states import Channel
 
-#: The lane of cards with buttons.
-CARDS = "slack"
-
 
 class Direct(NamedTuple):
     """The way of a direct message to one person."""
@@ -16,10 +13,6 @@ class Direct(NamedTuple):
     target: str
     channel: Channel
     lane: str
-
-
-def as_card(rule_id: int, person_id: int) -> Direct:
-    return Direct(f"card:{rule_id}:{person_id}", Channel.CARD, CARDS)
 
 
 def through_relay(connection_id: int, person_id: int) -> Direct:

@@ -16,7 +16,7 @@ from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
 from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import outbox, push
-from approvals.outbound.direct import CARDS, Direct, as_card, through_relay
+from approvals.outbound.direct import Direct, through_relay
 from approvals.outbound.on_call import in_place_of_absent, members_on_duty
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.policy.follow_ups import follow_ups
@@ -121,7 +121,7 @@ def notify_assignee(request: ApprovalRequest, person: User) -> None:
 def _direct(rule: NotificationRule, person: User) -> Direct:
     if rule.route == Route.RELAY and rule.relay_id is not None:
         return through_relay(rule.relay_id, person.pk)
-    return as_card(rule.pk, person.pk)
+    return Direct(f"card:{rule.pk}:{person.pk}", Channel.CARD, rule.kind)
 
 
 def all_see(people: Collection[User], request: ApprovalRequest) -> bool:
@@ -259,14 +259,13 @@ def _channels(
         if rule.route == Route.MAIL or (rule.route == Route.RELAY and not rule.relay):
             continue
         audience = audience_of(rule)
-        direct = rule.route == Route.BUTTONS and not rule.channel_id
-        if direct or rule.route == Route.RELAY:
+        if rule.route == Route.RELAY or (rule.kind and not rule.channel_id):
             yield from _direct_messages(rule, _seeing(audience, request), request)
         # Everyone in a channel can read it, so all of them must be allowed to see the request.
         elif not all_see(audience, request):
             continue
-        elif rule.route == Route.BUTTONS:
-            yield f"card:{rule.pk}", Channel.CARD, CARDS, timezone.now()
+        elif rule.kind:
+            yield f"card:{rule.pk}", Channel.CARD, rule.kind, timezone.now()
         else:
             yield (
                 f"slack:{rule.pk}",

@@ -29,7 +29,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from approvals.access.providers import ENVIRONMENT, known_providers
 from approvals.administration.scim.queries import counts, scim_keys
 from approvals.asking.asks import URGENCY
-from approvals.channels.slack.posting import due_cards
+from approvals.channels.posting import due_cards
 from approvals.db import append_only
 from approvals.models import (
     ApprovalRequest,

@@ -19,7 +19,7 @@ from approvals.models import ChannelConnection, NotificationRule
 from approvals.models.channels import SocketState
 from approvals.outbound.outbox import undelivered_events
 from approvals.record import audit
-from approvals.states import Channel, Door, Route
+from approvals.states import KIND_OF_ROUTE, Channel, Door
 
 #: The columns of a connection that changes and the record show.
 FIELDS = ("kind", "app_id", "team_id", "team_name", "bot_id")
@@ -27,11 +27,12 @@ FIELDS = ("kind", "app_id", "team_id", "team_name", "bot_id")
 
 @dataclass(frozen=True, slots=True)
 class ChannelSecrets:
-    """The tokens of a connection; `app_token` is empty unless it connects from here."""
+    """The secrets of a connection, as far as its kind has them; `app_token` is for Slack's Socket Mode."""
 
-    bot_token: str = field(repr=False)
-    signing_secret: str = field(repr=False)
+    bot_token: str = field(default="", repr=False)
+    signing_secret: str = field(default="", repr=False)
     app_token: str = field(default="", repr=False)
+    client_secret: str = field(default="", repr=False)
 
 
 def encrypted(secrets: ChannelSecrets) -> str:
@@ -91,7 +92,8 @@ def remove_connection(kind: str, *, by: User, via: Door) -> None:
         before = described_connection(kind)
         if before is None:
             return
-        NotificationRule.objects.filter(route=Route.BUTTONS).update(active=False)
+        routes = [route for route, of in KIND_OF_ROUTE.items() if of == kind]
+        NotificationRule.objects.filter(route__in=routes).update(active=False)
         ChannelConnection.objects.filter(kind=kind).delete()
         _record("disconnected", before, by, via)
 

@@ -47,7 +47,7 @@ def offer_link(
 def offer_of(token: str) -> ChannelLinkOffer:
     """Return the offer of a link. Raise NotFound if it was used, replaced or has expired."""
     gone = NotFound(
-        _("This link was used or has expired. Ask for a new one in the chat.")
+        _("This link was used or has expired. Ask for a new one where you got it.")
     )
     try:
         nonce = signing.loads(token, salt=_SALT, max_age=VALID_FOR)
@@ -67,6 +67,7 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
     """Link the account that a link is for with this person's, and use the link up. Raise NotFound or Conflict."""
     with transaction.atomic():
         offer = offer_of(token)
+        channel = offer.connection.label
         if not ChannelLinkOffer.objects.filter(pk=offer.pk).delete()[0]:
             # Another tab was faster.
             raise NotFound(_("This link was used already."))
@@ -80,9 +81,9 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
         if theirs is not None:
             raise Conflict(
                 _(
-                    "This %(channel)s account is linked to another person. They or an administrator must remove that link first."
+                    "This account in %(channel)s is linked to someone else. They or an administrator must remove that link first."
                 )
-                % {"channel": offer.connection.label}
+                % {"channel": channel}
             )
         account = ChannelAccount(
             connection=offer.connection,
@@ -97,9 +98,9 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
         except IntegrityError as error:
             raise Conflict(
                 _(
-                    "Another %(channel)s account is linked to yours. Remove that link first."
+                    "Another account in %(channel)s is linked to yours. Remove that link first."
                 )
-                % {"channel": offer.connection.label}
+                % {"channel": channel}
             ) from error
         _record("account.linked", account, by=by, via=Door.DASHBOARD)
     return account

@@ -60,7 +60,7 @@ class Relay(Noun):
         return relays.described_relay(change.subject)
 
     def address(self, change: PendingChange) -> str:
-        return reverse("relays:list")
+        return reverse("relay:setup")
 
     def carry_out(self, change: PendingChange, *, by: User) -> None:
         relays.write_relay(change.value, by=by, via=Door.DASHBOARD)

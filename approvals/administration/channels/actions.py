@@ -1,4 +1,4 @@
-"""Connect channels in which people answer, and relays: they let people decide from there, so a second administrator confirms it."""
+"""Connect channels in which people answer, and relays: people can decide from there, so a second administrator confirms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a relay is sent about a request: plain text, the answers that it may offer to one person, and never more than it may carry."""
+"""The message of a request for a relay: plain text, the answers that one person may give, and no more than it may carry."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def answer_key(answer: JsonDict) -> str:
 
 
 def carries(relay: Relay, request: ApprovalRequest) -> bool:
-    """Return whether a relay may carry the title and content of a request. As in scopes, a missing amount is over every amount."""
+    """Return whether a relay may carry the content of a request. As in scopes, a missing amount is over every amount."""
     within = relay.up_to is None or (
         request.amount is not None and abs(request.amount) <= relay.up_to
     )

@@ -109,6 +109,6 @@ def _parsed(body: bytes, shape: JsonDict) -> dict[str, Any]:
 def _offer(connection: ChannelConnection, sent: JsonDict) -> JsonDict:
     name = sent.get("name", "")
     token = offer_link(connection, connection.team_id, sent["account"], name)
-    path = reverse("relays:link", args=[token])
+    path = reverse("relay:link", args=[token])
     until = timezone.now() + VALID_FOR
     return {"url": settings.PUBLIC_URL + path, "expires_at": utc(until)}

@@ -1,4 +1,4 @@
-"""The pages of relays: their settings for administrators, and the links of accounts for everyone."""
+"""The pages of relays for administrators."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals.actions.changes import Kind
-from approvals.actions.channels.links import link_account, offer_of
 from approvals.actions.channels.relays import new_secret, sealed
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
 from approvals.administration.channels import actions
 from approvals.administration.forms import form_page, sent
-from approvals.administration.guards import administrators_only, with_fresh_log_in
+from approvals.administration.guards import administrators_only
 from approvals.channels.relay.forms import NewRelayForm, RelayForm, TestForm
 from approvals.channels.relay.posting import NotDelivered, post_notice
 from approvals.channels.relay.states import state_of, words_of
@@ -61,7 +60,7 @@ def relay(request: SignedIn, name: str) -> HttpResponse:
     if form.is_valid():
         waits = actions.store_relay(form.stored(name), by=request.user)
         say_saved(request, waits=waits is not None)
-        return redirect("relays:relay", name)
+        return redirect("relay:relay", name)
     return _page(request, name, form=form)
 
 
@@ -86,7 +85,7 @@ def send_test(request: SignedIn, name: str) -> HttpResponse:
             form.add_error("account", words_of(str(error)))
         else:
             messages.success(request, _("The relay has taken the test message."))
-            return redirect("relays:relay", name)
+            return redirect("relay:relay", name)
     return _page(request, name, test=form)
 
 
@@ -95,20 +94,7 @@ def send_test(request: SignedIn, name: str) -> HttpResponse:
 def remove(request: SignedIn, name: str) -> HttpResponse:
     actions.remove_relay(name, by=request.user)
     messages.success(request, _("The relay is removed, with its linked accounts."))
-    return redirect("relays:list")
-
-
-@with_fresh_log_in
-@require_safe_or_POST
-def link(request: SignedIn, token: str) -> HttpResponse:
-    """Confirm a link that a relay has asked for. Opening it changes nothing."""
-    if request.method == "POST":
-        account = link_account(token, by=request.user)
-        words = _("Your %(channel)s account is linked.")
-        messages.success(request, words % {"channel": account.connection.label})
-        return redirect("approvals:settings")
-    context = {"offer": offer_of(token), "here": "profile"}
-    return render(request, "approvals/administration/channels/link.html", context)
+    return redirect("relay:setup")
 
 
 def _relay(name: str) -> Relay:
@@ -121,7 +107,7 @@ def _relay(name: str) -> Relay:
 
 def _address(name: str) -> str:
     """Return the address below which a relay posts."""
-    answers = reverse("relays:answers", args=[name])
+    answers = reverse("relay:answers", args=[name])
     return settings.PUBLIC_URL + answers.removesuffix("/answers")
 
 

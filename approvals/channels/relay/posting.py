@@ -1,4 +1,4 @@
-"""Send requests to relays, each version of a message with a new token, until the request has ended; and notices without answers."""
+"""Send requests to relays, each version of a message with a new token, until the request has ended; and notices."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
 
 from approvals import http_post
 from approvals.access import permissions

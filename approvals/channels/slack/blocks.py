@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -13,7 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals.channels.content import MAX_PART, CardContent, cut
-from approvals.channels.slack.modals import fields_of
+from approvals.channels.dialogs import fields_of
+from approvals.channels.messenger import ChannelMessage
 from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest
 from approvals.outbound.messages import NAMED, count_words, plain
@@ -22,20 +21,6 @@ from approvals.text.text import in_one_line, visible
 #: The block with the buttons, and the prefix of its actions.
 BLOCK = "pausepoint"
 MAX_BUTTON = 75
-
-
-@dataclass(frozen=True, slots=True)
-class SlackMessage:
-    """A message: `text` for notifications and screen readers, and its blocks."""
-
-    text: str
-    blocks: Sequence[JsonDict]
-
-    @property
-    def look(self) -> str:
-        """A value that changes with the message."""
-        shown = json.dumps([self.text, self.blocks], sort_keys=True)
-        return hashlib.sha256(shown.encode()).hexdigest()
 
 
 def text_object(text: str) -> JsonDict:
@@ -66,21 +51,23 @@ def actions(*elements: JsonDict) -> JsonDict:
     return {"type": "actions", "block_id": BLOCK, "elements": list(elements)}
 
 
-def card(request: ApprovalRequest, content: CardContent) -> SlackMessage:
+def card(request: ApprovalRequest, content: CardContent) -> ChannelMessage:
     """Return the message of a card."""
     about = context(content.about, "" if content.ending else content.votes)
     ending = [section(content.ending)] if content.ending else []
+    buttons = [
+        *_buttons(request, content),
+        link_button("open", _("Open"), request.public_url),
+    ]
     blocks = [
         {"type": "header", "text": text_object(content.title)},
         *(section(part) for part in content.parts if part.strip()),
         about,
         *ending,
-        actions(
-            *_buttons(request, content),
-            link_button("open", _("Open"), request.public_url),
-        ),
+        actions(*buttons),
     ]
-    return SlackMessage(plain(content.ending or content.title), blocks)
+    labels = [button["text"]["text"] for button in buttons]
+    return ChannelMessage(plain(content.ending or content.title), blocks, labels)
 
 
 def _buttons(request: ApprovalRequest, content: CardContent) -> list[JsonDict]:
@@ -121,7 +108,7 @@ def _button(action: str, label: str, value: JsonDict, **more: Any) -> JsonDict:
     }
 
 
-def digest(requests: Sequence[ApprovalRequest]) -> SlackMessage:
+def digest(requests: Sequence[ApprovalRequest]) -> ChannelMessage:
     """Return one message about many waiting requests."""
     words = count_words(requests)
     titles = [f"• {in_one_line(visible(each.title))}" for each in requests[:NAMED]]
@@ -131,20 +118,20 @@ def digest(requests: Sequence[ApprovalRequest]) -> SlackMessage:
         section(cut("\n".join(titles), MAX_PART)),
         actions(link_button("open", _("Open Inbox"), inbox)),
     ]
-    return SlackMessage(plain(words), blocks)
+    return ChannelMessage(plain(words), blocks)
 
 
-def test_card() -> SlackMessage:
+def test_card() -> ChannelMessage:
     """Return the card that shows that the connection works, and lets people link their accounts."""
     words = _("Pausepoint can post here. Requests appear as cards like this one.")
     link = {"type": "button", "action_id": f"{BLOCK}.link", "value": "{}"}
     link["text"] = text_object(_("Link my account"))  # type: ignore[assignment]
-    return SlackMessage(plain(words), [section(words), actions(link)])
+    return ChannelMessage(plain(words), [section(words), actions(link)])
 
 
-def line(text: str, link: str = "") -> SlackMessage:
+def line(text: str, link: str = "") -> ChannelMessage:
     """Return a line to one person, with a button that opens a link."""
     blocks = [section(cut(text, MAX_PART))]
     if link:
         blocks.append(actions(link_button("open", _("Link my account"), link)))
-    return SlackMessage(plain(text), blocks)
+    return ChannelMessage(plain(text), blocks)

@@ -1,139 +1,39 @@
-"""Dialogs for messages, changes, answers and flat forms, and their submitted values, with the errors of each field."""
+"""The dialogs of Slack, and what was entered in them."""
 
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from approvals.actions.checking import MAX_COMMENT, NOTHING_KNOWN, check
 from approvals.asking.answers import ABSENT
-from approvals.asking.secrets import request_content
 from approvals.channels.content import cut
-from approvals.exceptions import Invalid
-from approvals.forms.decision import (
-    ANSWER,
-    EDIT,
-    answer_form,
-    input_form,
-    sent_decision,
-    wants_json,
+from approvals.channels.dialogs import (
+    MAX_LABEL,
+    MAX_TEXT,
+    checked_message,
+    errors_by_field,
+    label_of,
+    lines_field,
+    proposed_value,
 )
-from approvals.forms.fields import SECRET, FormControl, Offer, Widget
+from approvals.exceptions import Invalid
+from approvals.forms.fields import FormControl, Widget
 from approvals.forms.texts import index_of, text_for
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest
-from approvals.states import Door, Kind, Verdict
-from approvals.text.text import in_one_line, visible
+from approvals.states import Kind
+from approvals.text.text import visible
 
 REASON = "reason"
-VERDICTS = {
-    "approve": Verdict.APPROVE,
-    "edit": Verdict.EDIT,
-    "reject": Verdict.REJECT,
-    "answer": Verdict.RESPOND,
-}
-#: The dialogs with fields, and the prefixes of the names of their fields and errors.
-WITH_FIELDS = {"edit": EDIT, "answer": ANSWER}
-#: Characters and spellings that Slack's text fields may not give back as they were.
-_ALTERED = re.compile(r"&(amp|lt|gt);|:[\w+-]+:|\r|\u20e3")
-#: Slack's limits: inputs of a dialog, radio buttons and check boxes, options of a menu, characters of a text.
-MAX_FIELDS = 40
+#: Radio buttons and check boxes that Slack allows; more options are a menu.
 MAX_BOXES = 10
-MAX_OPTIONS = 100
-MAX_TEXT = 3_000
-MAX_LABEL = 75
 #: Inputs for moments, by the type of the page's field.
 PICKERS = {"date": "datepicker", "datetime-local": "datetimepicker"}
-#: Widgets that one input can show.
-FLAT = frozenset(
-    {Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.CHOICE, Widget.SEVERAL}
-)
-
-
-def fields_of(request: ApprovalRequest, action: str) -> Sequence[FormControl] | None:
-    """Return the fields of a dialog beside its message; None if it cannot show them in full."""
-    if action not in WITH_FIELDS:
-        return ()
-    fields = _fields(request, action)
-    shown = 0 < len(fields) <= MAX_FIELDS and all(map(_is_flat, fields))
-    if action == "edit" and shown:
-        shown = all(_is_kept(each, _proposed(request, each)) for each in fields)
-    return fields if shown else None
-
-
-def _fields(request: ApprovalRequest, action: str) -> Sequence[FormControl]:
-    if request.options:
-        return _question(request)
-    if action == "edit":
-        form = input_form(request_content(request)) if request.voted_input else None
-    else:
-        form = answer_form(request)
-    if form is not None:
-        controls = form.children if form.widget == Widget.GROUP else (form,)
-        return [each for each in controls if each.widget != Widget.FIXED]
-    if action == "edit" or wants_json(request):
-        return ()
-    return [_lines("text", _("Your answer"))]
-
-
-def _proposed(request: ApprovalRequest, field: FormControl) -> Any:
-    return request.voted_input.get(field.path[-1], ABSENT)
-
-
-def _is_kept(field: FormControl, value: Any) -> bool:
-    """Return whether Slack gives a proposed value back as it is, if no one changes it."""
-    if field.widget in {Widget.CHOICE, Widget.SEVERAL}:
-        return True
-    text = text_for(field, value)
-    return (
-        field.input_type != "datetime-local"
-        and len(text) <= MAX_TEXT
-        and text == text.strip() == visible(text)
-        and not _ALTERED.search(text)
-        and not any(unicodedata.category(letter) == "So" for letter in text)
-    )
-
-
-def _question(request: ApprovalRequest) -> list[FormControl]:
-    choice = FormControl(
-        widget=Widget.SEVERAL if request.multiple else Widget.CHOICE,
-        label=_("Your answer"),
-        path=("choice",),
-        offers=tuple(Offer(str(each["label"]), each) for each in request.options),
-        required=not request.allow_text,
-    )
-    text = _lines("text", _("Or write an answer"), required=False)
-    return [choice, text] if request.allow_text else [choice]
-
-
-def _lines(name: str, label: str, *, required: bool = True) -> FormControl:
-    return FormControl(
-        widget=Widget.LINES, label=label, path=(name,), required=required
-    )
-
-
-def _is_flat(control: FormControl) -> bool:
-    labels = [_label(offer) for offer in control.offers]
-    chooses = control.widget in {Widget.CHOICE, Widget.SEVERAL}
-    return (
-        control.widget in FLAT
-        and not control.merged
-        and control.input_type != SECRET
-        and (not chooses or 0 < len(labels) <= MAX_OPTIONS)
-        and all(len(label) <= MAX_LABEL for label in labels)
-    )
-
-
-def _label(offer: Offer) -> str:
-    return in_one_line(visible(str(offer.label))) or '""'
 
 
 def modal(
@@ -154,12 +54,12 @@ def modal(
     title = titles[action]
     inputs = []
     for number, field in enumerate(fields):
-        value = _proposed(request, field) if action == "edit" else ABSENT
+        value = proposed_value(request, field) if action == "edit" else ABSENT
         # The text of a proposed input may be empty on purpose; what is missing is found at the submission.
         shown = replace(field, required=False) if action == "edit" else field
         inputs.append(_input(shown, block_of(number), value))
     if action != "answer":
-        message = _lines("comment", _("Message to the agent"), required=required)
+        message = lines_field("comment", _("Message to the agent"), required=required)
         inputs.append(_input(message, REASON))
     name = {"type": "section", "text": _plain(visible(request.title), 2_900)}
     return {
@@ -194,7 +94,7 @@ def _element(field: FormControl, value: Any) -> JsonDict:
     """Return an input that holds a proposed value."""
     if field.offers:
         options = [
-            {"text": _plain(_label(offer), MAX_LABEL), "value": str(number)}
+            {"text": _plain(label_of(offer), MAX_LABEL), "value": str(number)}
             for number, offer in enumerate(field.offers)
         ]
         several = field.widget == Widget.SEVERAL
@@ -230,55 +130,24 @@ def _plain(text: str, most: int) -> JsonDict:
 def message_in(state: JsonMapping) -> str:
     """Return the message of a submitted dialog. Raise Invalid."""
     [text] = _texts(state.get(REASON)) or [""]
-    if len(text) > MAX_COMMENT:
-        raise Invalid(_("The decision is invalid."), {"comment": _("is too long")})
-    return text
+    return checked_message(text)
 
 
-def value_in(
-    request: ApprovalRequest,
-    action: str,
-    fields: Sequence[FormControl],
-    state: JsonMapping,
-) -> tuple[str, Any]:
-    """Return the name and value of the answer or the changed input in a submitted dialog. Raise Invalid, naming the fields."""
-    prefix, name = WITH_FIELDS[action]
-    edits = action == "edit"
-    # The fields of a question are named as on its page, those of a schema by their path.
-    by_path = edits or (not request.options and answer_form(request) is not None)
-    data = QueryDict(mutable=True)
-    data["verdict"] = VERDICTS[action]
-    for number, field in enumerate(fields):
-        texts = _texts(state.get(block_of(number)))
-        if edits and not texts and field.widget != Widget.SEVERAL:
-            # As on the page, an emptied field is sent.
-            texts = [""]
-        if texts:
-            data.setlist(field.name(prefix) if by_path else field.path[-1], texts)
-    answer = sent_decision(request, data)
-    checked = check(request, answer, Door.SLACK, NOTHING_KNOWN)
-    # Without a change, an edit is checked as an approval.
-    return name, answer.edited_input if edits else checked.answer
+def entered_in(
+    fields: Sequence[FormControl], state: JsonMapping
+) -> list[Sequence[str]]:
+    """Return the texts that were entered in each field of a dialog."""
+    return [_texts(state.get(block_of(number))) for number in range(len(fields))]
 
 
 def errors_by_block(
     action: str, fields: Sequence[FormControl], refusal: Invalid
 ) -> dict[str, str]:
-    """Return the errors of a refused dialog by its blocks; those of no field are at the first one."""
+    """Return the errors of a refused dialog by its blocks."""
     if not fields:
         return {REASON: cut(str(refusal), 200)}
-    blocks: dict[str, str] = {}
-    about = WITH_FIELDS[action][1]
-    keys = [".".join([about, *field.path]) for field in fields]
-    for key, error in refusal.errors.items():
-        number = next(
-            (at for at, known in enumerate(keys) if f"{key}.".startswith(f"{known}.")),
-            0,
-        )
-        blocks.setdefault(
-            block_of(number), cut(f"{error[:1].upper()}{error[1:]}.", 200)
-        )
-    return blocks or {block_of(0): cut(str(refusal), 200)}
+    errors = errors_by_field(action, fields, refusal)
+    return {block_of(number): error for number, error in errors.items()}
 
 
 def _texts(block: Any) -> list[str]:

@@ -7,34 +7,28 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
-from approvals.access.permissions import may_administer
 from approvals.actions.changes import Kind
 from approvals.actions.channels.connections import ChannelSecrets, encrypted
-from approvals.actions.channels.links import link_account, offer_of, unlink_account
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
 from approvals.administration.channels import actions
 from approvals.administration.forms import form_page, sent
-from approvals.administration.guards import administrators_only, with_fresh_log_in
+from approvals.administration.guards import administrators_only
 from approvals.administration.notification_rules.queries import rules
-from approvals.channels.content import content_of
+from approvals.channels.messengers import MESSENGERS
 from approvals.channels.slack import blocks, web_api
 from approvals.channels.slack.forms import ConnectionForm, TestForm
 from approvals.channels.slack.manifest import manifest
-from approvals.channels.slack.posting import post_message
 from approvals.channels.slack.states import socket_state_of, state_of, words_of
 from approvals.channels.slack.web_api import SlackError
-from approvals.exceptions import NotFound
 from approvals.http import SignedIn, require_safe_or_POST
-from approvals.models import ChannelAccount, ChannelConnection, NotificationRule
-from approvals.queries.requests import get_request_for, requests_for
-from approvals.states import Door, Route
-from approvals.text.names import fold
+from approvals.models import ChannelAccount, ChannelConnection
+from approvals.states import Route
 
 SLACK = ChannelConnection.Kind.SLACK
 
@@ -94,30 +88,14 @@ def send_test(request: SignedIn) -> HttpResponse:
     if not form.is_valid():
         return _page(request, test=form)
     try:
-        post_message(connection, form.cleaned_data["channel_id"], blocks.test_card())
+        MESSENGERS[SLACK].post(
+            connection, form.cleaned_data["channel_id"], blocks.test_card()
+        )
     except SlackError as error:
         form.add_error("channel_id", words_of(error.code))
         return _page(request, test=form)
     messages.success(request, _("The test card is in the channel."))
     return redirect("slack:setup")
-
-
-@administrators_only
-@require_safe
-def preview(request: SignedIn, pk: int) -> HttpResponse:
-    """The card of a rule, as it would be posted for the newest request that you may see."""
-    rule = get_object_or_404(NotificationRule, pk=pk, route=Route.BUTTONS)
-    requests = requests_for(request.standing).order_by("-created_at")
-    if rule.tool_name:
-        requests = requests.filter(canonical_tool=fold(rule.tool_name))
-    newest = requests.values_list("pk", flat=True).first()
-    context: dict[str, Any] = {"here": "slack", "rule": rule}
-    if newest is not None:
-        shown = get_request_for(request.standing, newest)
-        content = content_of(shown, rule.shows)
-        buttons = blocks.card(shown, content).blocks[-1]["elements"]
-        context |= {"content": content, "buttons": buttons}
-    return render(request, "approvals/administration/channels/preview.html", context)
 
 
 @administrators_only
@@ -128,39 +106,6 @@ def disconnect(request: SignedIn) -> HttpResponse:
         request, _("Slack is disconnected. Links of accounts are removed.")
     )
     return redirect("slack:setup")
-
-
-@with_fresh_log_in
-@require_safe_or_POST
-def link(request: SignedIn, token: str) -> HttpResponse:
-    """Confirm a link that the bot has sent. Opening it changes nothing."""
-    if request.method == "POST":
-        link_account(token, by=request.user)
-        messages.success(
-            request, _("Your Slack account is linked. Click the button in Slack again.")
-        )
-        return redirect("approvals:settings")
-    context = {"offer": offer_of(token), "here": "profile"}
-    return render(request, "approvals/administration/channels/link.html", context)
-
-
-@with_fresh_log_in
-@require_POST
-def unlink(request: SignedIn, pk: int) -> HttpResponse:
-    """Remove a link: your own, or anyone's as an administrator."""
-    rows = ChannelAccount.objects.select_related("connection", "user")
-    account = rows.filter(pk=pk).first()
-    administers = may_administer(request.standing)
-    if account is None or not (account.user_id == request.user.pk or administers):
-        raise NotFound(_("This link does not exist. It may have been removed."))
-    unlink_account(account, by=request.user, via=Door.DASHBOARD)
-    words = _("The %(channel)s account is no longer linked.")
-    messages.success(request, words % {"channel": account.connection.label})
-    own = account.user_id == request.user.pk
-    if own:
-        return redirect("approvals:settings")
-    relay = account.connection.kind == ChannelConnection.Kind.RELAY
-    return redirect("relays:list" if relay else "slack:setup")
 
 
 def _page(

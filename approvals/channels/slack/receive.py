@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from approvals.access import permissions
-from approvals.access.standing import standing_of
 from approvals.actions.channels.clicks import NewClick, store_click
 from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.checking import AnswerFacts, needs_reason
 from approvals.asking.answers import Answer
+from approvals.channels import dialogs
 from approvals.channels.accounts import actor_behind
 from approvals.channels.content import content_of
 from approvals.channels.slack import modals, web_api
@@ -22,15 +21,14 @@ from approvals.channels.slack.payloads import (
     is_own,
     parse_interaction,
 )
-from approvals.exceptions import Invalid, NotFound
+from approvals.exceptions import Invalid
 from approvals.forms.fields import FormControl
 from approvals.json_types import JsonDict
 from approvals.models import ApprovalRequest, ChannelConnection
 from approvals.models.actors import ChannelActor
 from approvals.models.channels import Shows
 from approvals.queries.preferences import in_language_of, reason_rules
-from approvals.queries.requests import get_request_for
-from approvals.states import Verdict
+from approvals.states import Door, Verdict
 
 #: Events that end the connection, and the problem that each means.
 ENDS = {"app_uninstalled": "app_uninstalled", "tokens_revoked": "token_revoked"}
@@ -112,16 +110,8 @@ def _clicked(
 def _open_request(
     interaction: Interaction, actor: ChannelActor
 ) -> ApprovalRequest | None:
-    """Return the request of a click if this person may decide it now as it was shown; else the click is answered in words."""
-    standing = standing_of(actor)
     assert interaction.request_id is not None
-    try:
-        request = get_request_for(standing, interaction.request_id)
-    except NotFound:
-        return None
-    unchanged = interaction.digest == request.voted_digest
-    allowed = permissions.may_close(standing, request)
-    return request if request.pending and unchanged and allowed else None
+    return dialogs.open_request(interaction.request_id, interaction.digest, actor)
 
 
 def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None:
@@ -129,10 +119,10 @@ def _view(request: ApprovalRequest, interaction: Interaction) -> JsonDict | None
     action = interaction.action
     if action not in content.answers:
         return None
-    verdict = modals.VERDICTS.get(action)
+    verdict = dialogs.VERDICTS.get(action)
     if verdict is None or (verdict == Verdict.APPROVE and not content.needs_message):
         return None
-    fields = modals.fields_of(request, action)
+    fields = dialogs.fields_of(request, action)
     if fields is None:
         return None
     rules = reason_rules({request.tool_name})
@@ -154,12 +144,13 @@ def _submitted(
     try:
         if action != "answer":
             values["comment"] = modals.message_in(interaction.state)
-        if action in modals.WITH_FIELDS:
+        if action in dialogs.WITH_FIELDS:
             request = _open_request(interaction, actor)
-            fields = None if request is None else modals.fields_of(request, action)
+            fields = None if request is None else dialogs.fields_of(request, action)
             if request is None or fields is None:
                 return _stored(connection, interaction)
-            name, value = modals.value_in(request, action, fields, interaction.state)
+            entered = modals.entered_in(fields, interaction.state)
+            name, value = dialogs.value_in(request, action, fields, entered, Door.SLACK)
             values[name] = value
     except Invalid as refusal:
         errors = modals.errors_by_block(action, fields or (), refusal)

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 
 from approvals import http_post
+from approvals.channels.messenger import ChannelError
 from approvals.db.canonical_json import NotCanonical, parse
 from approvals.db.cursors import number_from
 from approvals.json_types import JsonDict
@@ -21,25 +22,18 @@ PASSING = frozenset(
     {"unreachable", "ratelimited", "internal_error", "fatal_error", "request_timeout"}
     | {"service_unavailable", "not_json", "http_500", "http_502", "http_503"}
 )
+#: Codes after which a card cannot be rewritten.
+GONE = frozenset(
+    {"message_not_found", "channel_not_found", "is_archived", "is_inactive"}
+    | {"cant_update_message", "edit_window_closed"}
+)
 
 
-class SlackError(Exception):
-    """Slack refused a call, or could not be reached (`unreachable`); `code` is its word for it."""
+class SlackError(ChannelError):
+    """Slack refused a call; `code` is its word for it, or one of `call`."""
 
-    def __init__(self, code: str, retry_after: int = 0) -> None:
-        self.code = code
-        self.retry_after = retry_after
-        super().__init__(code)
-
-    @property
-    def passes(self) -> bool:
-        """Whether the same call could succeed later."""
-        return self.code in PASSING
-
-    @property
-    def stops(self) -> bool:
-        """Whether other calls would fail now, too."""
-        return self.code in {"unreachable", "ratelimited"}
+    PASSING = PASSING
+    GONE = GONE
 
 
 def call(

@@ -10,8 +10,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from approvals.actions.channels.connections import ChannelSecrets, encrypted
-from approvals.channels import duties
-from approvals.channels.slack import posting
+from approvals.channels import duties, posting
 from approvals.models import ChannelAccount, ChannelCard, ChannelClick, ChannelConnection, NotificationRule
 from approvals.models.channels import Shows
 from approvals.outbound import notifications

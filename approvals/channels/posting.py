@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connections
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
@@ -17,12 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from approvals.actions.channels import cards, clicks
-from approvals.actions.channels.connections import note_problem, secrets_of
 from approvals.actions.channels.links import offer_link
 from approvals.channels.content import content_of, hidden, result_words
-from approvals.channels.slack import blocks, web_api
-from approvals.channels.slack.web_api import SlackError
-from approvals.json_types import JsonDict
+from approvals.channels.messenger import ChannelError, ChannelMessage, Messenger
+from approvals.channels.messengers import MESSENGERS
 from approvals.models import (
     ApprovalRequest,
     AuditEntry,
@@ -35,14 +32,12 @@ from approvals.models import (
 )
 from approvals.outbound import outbox
 from approvals.outbound.delivery_lanes import Job
-from approvals.outbound.messages import plain
-from approvals.outbound.direct import CARDS
 from approvals.outbound.recipients import all_see, audience_of
 from approvals.queries.preferences import languages_of
 from approvals.queries.requests import whole_requests
 from approvals.queries.results import results_of
 from approvals.record.events import RESULTS
-from approvals.states import Channel, Route, Status
+from approvals.states import KIND_OF_ROUTE, Channel, Status
 
 LEASE = timedelta(minutes=1)
 #: More new requests for one conversation at a time become one message without buttons.
@@ -51,11 +46,6 @@ FLOOD = 10
 TELLS_FOR = timedelta(days=1)
 #: How often a line to a clicker is tried.
 MOST_LINES = 4
-#: Codes after which a card cannot be rewritten.
-GONE = frozenset(
-    {"message_not_found", "channel_not_found", "is_archived", "is_inactive"}
-    | {"cant_update_message", "edit_window_closed"}
-)
 
 
 class NotPosted(Exception):
@@ -63,22 +53,23 @@ class NotPosted(Exception):
 
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
-    """Return the due calls of Slack: lines to clickers first, then cards to rewrite, then new cards."""
-    if CARDS in set(shut):
-        return []
-    lines = list(due_lines(Now()).select_related("connection")[: outbox.BATCH])
-    known = due_cards(Now()).select_related("connection")
-    stale = list(known.order_by("ended", "next_attempt_at")[: outbox.BATCH])
+    """Return the due calls of channels: lines to clickers first, then cards to rewrite, then new cards."""
+    closed = set(shut)
+    open_ones = Q(connection__kind__in=MESSENGERS.keys() - closed)
+    lines = due_lines(Now()).filter(open_ones).select_related("connection")
+    known = due_cards(Now()).filter(open_ones).select_related("connection")
+    stale = known.order_by("ended", "next_attempt_at")
     return [
-        *(_job(line, _send_line) for line in lines),
-        *(_job(card, _rewrite) for card in stale),
-        *(_post_job(rows) for rows in _new_messages()),
+        *(_job(line, _send_line) for line in lines[: outbox.BATCH]),
+        *(_job(card, _rewrite) for card in stale[: outbox.BATCH]),
+        *(_post_job(rows) for rows in _new_messages(closed)),
     ]
 
 
-def _new_messages() -> list[list[OutboxEvent]]:
+def _new_messages(shut: set[str]) -> list[list[OutboxEvent]]:
     """Return the due rows by message: one card each, unless there are too many for one conversation."""
-    due = outbox.due_events(Now(), Channel.CARD).order_by("pk")[: outbox.BATCH]
+    open_ones = outbox.due_events(Now(), Channel.CARD).exclude(lane__in=shut)
+    due = open_ones.order_by("pk")[: outbox.BATCH]
     single: list[list[OutboxEvent]] = []
     new: dict[str, list[OutboxEvent]] = {}
     for row in due:
@@ -92,7 +83,8 @@ def _new_messages() -> list[list[OutboxEvent]]:
 
 
 def _job(row: Any, work: Any) -> Job:
-    return Job(CARDS, lambda: cards.claim(row), lambda: work(row))
+    lane = row.connection.kind
+    return Job(lane, lambda: cards.claim(row), lambda: work(row))
 
 
 def _post_job(rows: list[OutboxEvent]) -> Job:
@@ -102,7 +94,7 @@ def _post_job(rows: list[OutboxEvent]) -> Job:
         claimed.extend(row for row in rows if outbox.claim_event(row, LEASE))
         return bool(claimed)
 
-    return Job(CARDS, claim, lambda: _post(claimed))
+    return Job(rows[0].lane, claim, lambda: _post(claimed))
 
 
 def due_lines(now: Any) -> QuerySet[ChannelClick]:
@@ -123,47 +115,8 @@ def due_cards(now: Any) -> QuerySet[ChannelCard]:
     )
 
 
-def call(
-    connection: ChannelConnection, method: str, about: str = "", **arguments: Any
-) -> JsonDict:
-    """Call a method with the bot's token, and note the state of the connection. Raise SlackError."""
-    secrets = secrets_of(connection)
-    if secrets is None:
-        note_problem(connection, "secret_key_changed")
-        raise SlackError("secret_key_changed")
-    connections.close_all()  # No database connection is held during the network call.
-    try:
-        body = web_api.call(secrets.bot_token, method, **arguments)
-    except SlackError as error:
-        note_problem(connection, error.code, about)
-        raise
-    note_problem(connection, "", about)
-    return body
-
-
-def post_message(
-    connection: ChannelConnection,
-    channel_id: str,
-    message: blocks.SlackMessage,
-    **more: Any,
-) -> str:
-    """Post a message, and return its timestamp, which identifies it. Raise SlackError."""
-    body = call(
-        connection,
-        "chat.postMessage",
-        about=channel_id,
-        channel=channel_id,
-        text=message.text,
-        blocks=message.blocks,
-        unfurl_links=False,
-        unfurl_media=False,
-        **more,
-    )
-    return str(body.get("ts", ""))
-
-
 def _post(rows: Sequence[OutboxEvent]) -> bool:
-    """Post the card of an outbox row, or one message for many rows; return False if Slack could not be reached."""
+    """Post the card of an outbox row, or one message for many rows; return False if the channel could not be reached."""
     try:
         if len(rows) > 1:
             _post_digest(rows)
@@ -171,7 +124,7 @@ def _post(rows: Sequence[OutboxEvent]) -> bool:
             _post_card(rows[0])
     except NotPosted as reason:
         outbox.mark_delivered(*rows, note=str(reason))
-    except SlackError as error:
+    except ChannelError as error:
         for row in rows:
             outbox.record_failure(row, error.code, least=error.retry_after)
         return not error.stops
@@ -188,15 +141,18 @@ class _Target:
     rule: NotificationRule
     person: User | None
 
+    @property
+    def messenger(self) -> Messenger:
+        return MESSENGERS[self.connection.kind]
+
 
 def _target_of(row: OutboxEvent) -> _Target:
     """Return where a row is posted. Raise NotPosted."""
     _prefix, rule_id, *person_id = row.target.split(":")
-    rules = NotificationRule.objects.filter(active=True, route=Route.BUTTONS)
+    rules = NotificationRule.objects.filter(active=True, route__in=KIND_OF_ROUTE)
     rule = rules.filter(pk=rule_id).first()
-    connection = ChannelConnection.objects.filter(
-        kind=ChannelConnection.Kind.SLACK
-    ).first()
+    connections = ChannelConnection.objects.filter(kind=rule.kind if rule else "")
+    connection = connections.first()
     people = User.objects.filter(pk__in=person_id, is_active=True)
     person = people.first() if person_id else None
     if rule is None or connection is None or (person_id and person is None):
@@ -205,7 +161,7 @@ def _target_of(row: OutboxEvent) -> _Target:
 
 
 def _post_card(row: OutboxEvent) -> None:
-    """Post the card, or a line in the thread of the card that is there. Raise NotPosted or SlackError."""
+    """Post the card, or a line in the thread of the card that is there. Raise NotPosted or ChannelError."""
     to = _target_of(row)
     request = whole_requests().filter(pk=row.payload["request_id"]).first()
     if request is None or not request.pending or not _may_see(to, request):
@@ -218,8 +174,8 @@ def _post_card(row: OutboxEvent) -> None:
         if card is not None:
             _follow_up(to.connection, card, row.name)
             return
-        message = _card(request, to.rule.shows, channel_id, to.person)
-    message_ts = post_message(to.connection, channel_id, message)
+        message = _card(to.connection, request, to.rule.shows, channel_id, to.person)
+    message_ts = to.messenger.post(to.connection, channel_id, message)
     cards.store_card(
         to.connection,
         request,
@@ -232,7 +188,7 @@ def _post_card(row: OutboxEvent) -> None:
 
 
 def _post_digest(rows: Sequence[OutboxEvent]) -> None:
-    """Post one message about many new requests, without buttons to decide. Raise NotPosted or SlackError."""
+    """Post one message about many new requests, without buttons to decide. Raise NotPosted or ChannelError."""
     to = _target_of(rows[0])
     ids = [row.payload["request_id"] for row in rows]
     waiting = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING)
@@ -241,8 +197,8 @@ def _post_digest(rows: Sequence[OutboxEvent]) -> None:
     if not requests:
         raise NotPosted(_("no longer needed"))
     with override(_language_of(to.person)):
-        message = blocks.digest(requests)
-    post_message(to.connection, _conversation(to), message)
+        message = to.messenger.digest(requests)
+    to.messenger.post(to.connection, _conversation(to), message)
 
 
 def _may_see(to: _Target, request: ApprovalRequest) -> bool:
@@ -251,29 +207,34 @@ def _may_see(to: _Target, request: ApprovalRequest) -> bool:
 
 
 def _card(
-    request: ApprovalRequest, shows: str, channel_id: str, person: User | None
-) -> blocks.SlackMessage:
+    connection: ChannelConnection,
+    request: ApprovalRequest,
+    shows: str,
+    channel_id: str,
+    person: User | None,
+) -> ChannelMessage:
     """Return the card for a conversation, without its content if not everyone there may see the request."""
     content = content_of(request, shows)
-    rules = NotificationRule.objects.filter(channel_id=channel_id, route=Route.BUTTONS)
+    rules = NotificationRule.objects.filter(
+        channel_id=channel_id, route__in=KIND_OF_ROUTE
+    )
     people = (
         [person] if person else [each for rule in rules for each in audience_of(rule)]
     )
     seen = all_see(people, request)
-    return blocks.card(request, content if seen else hidden(content))
+    shown = content if seen else hidden(content)
+    return MESSENGERS[connection.kind].card(request, shown)
 
 
 def _conversation(to: _Target) -> str:
-    """Return the channel of a rule, or the direct messages with a linked person. Raise NotPosted or SlackError."""
+    """Return the channel of a rule, or the direct messages with a linked person. Raise NotPosted or ChannelError."""
     if to.person is None:
         return to.rule.channel_id
     accounts = ChannelAccount.objects.filter(connection=to.connection, user=to.person)
     account = accounts.first()
     if account is None:
         raise NotPosted(_("no linked account"))
-    body = call(to.connection, "conversations.open", users=account.external_id)
-    channel = body.get("channel")
-    return str(channel.get("id", "")) if isinstance(channel, dict) else ""
+    return to.messenger.conversation_with(to.connection, account)
 
 
 def _follow_up(connection: ChannelConnection, card: ChannelCard, name: str) -> None:
@@ -287,9 +248,10 @@ def _follow_up(connection: ChannelConnection, card: ChannelCard, name: str) -> N
 
 
 def _reply(connection: ChannelConnection, card: ChannelCard, words: str) -> None:
-    """Post a line in the thread of a card. Raise SlackError."""
-    line = blocks.SlackMessage(plain(words), [blocks.section(words)])
-    post_message(connection, card.channel_id, line, thread_ts=card.message_ts)
+    """Post a line in the thread of a card. Raise ChannelError."""
+    messenger = MESSENGERS[connection.kind]
+    line = messenger.line(words)
+    messenger.post(connection, card.channel_id, line, thread=card.message_ts)
 
 
 def _rewrite(card: ChannelCard) -> bool:
@@ -301,8 +263,8 @@ def _rewrite(card: ChannelCard) -> bool:
     try:
         with override(_language_of(card.person)):
             _show(card, request)
-    except SlackError as error:
-        if error.code in GONE or card.attempts >= cards.MOST_ATTEMPTS:
+    except ChannelError as error:
+        if error.gone or card.attempts >= cards.MOST_ATTEMPTS:
             cards.give_up(card)
         else:
             cards.try_again(card, error.retry_after)
@@ -311,16 +273,11 @@ def _rewrite(card: ChannelCard) -> bool:
 
 
 def _show(card: ChannelCard, request: ApprovalRequest) -> None:
-    message = _card(request, card.shows, card.channel_id, card.person)
+    connection = card.connection
+    message = _card(connection, request, card.shows, card.channel_id, card.person)
     if message.look != card.look:
-        call(
-            card.connection,
-            "chat.update",
-            about=card.channel_id,
-            channel=card.channel_id,
-            ts=card.message_ts,
-            text=message.text,
-            blocks=message.blocks,
+        MESSENGERS[connection.kind].rewrite(
+            connection, card.channel_id, card.message_ts, message
         )
     result = results_of([request]).get(request.pk)
     if result is not None and result.at is not None and not card.reported:
@@ -337,23 +294,10 @@ def _show(card: ChannelCard, request: ApprovalRequest) -> None:
 
 def _send_line(click: ChannelClick) -> bool:
     """Send the line that answers a click to its author alone."""
-    token = ""
-    if click.offers:
-        name = _name_of(click)
-        token = offer_link(click.connection, click.team_id, click.external_id, name)
-    path = reverse("slack:link", args=[token]) if token else ""
-    message = blocks.line(click.reply, settings.PUBLIC_URL + path if path else "")
+    messenger = MESSENGERS[click.connection.kind]
     try:
-        call(
-            click.connection,
-            "chat.postEphemeral",
-            about=click.channel_id,
-            channel=click.channel_id,
-            user=click.external_id,
-            text=message.text,
-            blocks=message.blocks,
-        )
-    except SlackError as error:
+        messenger.reply(click, messenger.line(click.reply, link_for(click)))
+    except ChannelError as error:
         if error.passes and click.attempts < MOST_LINES:
             cards.try_again(click, error.retry_after)
         else:
@@ -363,17 +307,14 @@ def _send_line(click: ChannelClick) -> bool:
     return True
 
 
-def _name_of(click: ChannelClick) -> str:
-    """Return the name that Slack shows for the author of a click; empty if it does not say."""
-    try:
-        body = call(click.connection, "users.info", user=click.external_id)
-    except SlackError:
+def link_for(click: ChannelClick) -> str:
+    """Return the address at which the author of a click links their account; empty if they need none."""
+    if not click.offers:
         return ""
-    user = body.get("user")
-    profile = user.get("profile") if isinstance(user, dict) else None
-    names = profile if isinstance(profile, dict) else {}
-    shown = [names.get(name) for name in ("display_name", "real_name")]
-    return next((name for name in shown if isinstance(name, str) and name), "")
+    connection = click.connection
+    name = MESSENGERS[connection.kind].name_of(click)
+    token = offer_link(connection, click.team_id, click.external_id, name)
+    return settings.PUBLIC_URL + reverse(f"{connection.kind}:link", args=[token])
 
 
 def _language_of(person: User | None) -> str:

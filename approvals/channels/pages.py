@@ -1,0 +1,73 @@
+"""The pages that channels share: the links of accounts, and previews of cards."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from approvals.access.permissions import may_administer
+from approvals.actions.channels.links import link_account, offer_of, unlink_account
+from approvals.administration.guards import administrators_only, with_fresh_log_in
+from approvals.channels.content import content_of
+from approvals.channels.messengers import MESSENGERS
+from approvals.exceptions import NotFound
+from approvals.http import SignedIn, require_safe_or_POST
+from approvals.models import ChannelAccount, NotificationRule
+from approvals.queries.requests import get_request_for, requests_for
+from approvals.states import KIND_OF_ROUTE, Door
+from approvals.text.names import fold
+
+
+@with_fresh_log_in
+@require_safe_or_POST
+def link(request: SignedIn, token: str) -> HttpResponse:
+    """Confirm a link that the bot has sent. Opening it changes nothing."""
+    if request.method == "POST":
+        channel = link_account(token, by=request.user).connection.label
+        words = _(
+            "Your account in %(channel)s is linked. Click the button there again."
+        )
+        messages.success(request, words % {"channel": channel})
+        return redirect("approvals:settings")
+    offer = offer_of(token)
+    channel = offer.connection.label
+    context = {"offer": offer, "channel": channel, "here": "profile"}
+    return render(request, "approvals/administration/channels/link.html", context)
+
+
+@with_fresh_log_in
+@require_POST
+def unlink(request: SignedIn, pk: int) -> HttpResponse:
+    """Remove a link: your own, or anyone's as an administrator."""
+    rows = ChannelAccount.objects.select_related("connection", "user")
+    account = rows.filter(pk=pk).first()
+    administers = may_administer(request.standing)
+    if account is None or not (account.user_id == request.user.pk or administers):
+        raise NotFound(_("This link does not exist. It may have been removed."))
+    unlink_account(account, by=request.user, via=Door.DASHBOARD)
+    channel = account.connection.label
+    words = _("The account in %(channel)s is no longer linked.")
+    messages.success(request, words % {"channel": channel})
+    own = account.user_id == request.user.pk
+    return redirect("approvals:settings" if own else f"{account.connection.kind}:setup")
+
+
+@administrators_only
+@require_safe
+def preview(request: SignedIn, pk: int) -> HttpResponse:
+    """The card of a rule, as it would be posted for the newest request that you may see."""
+    rule = get_object_or_404(NotificationRule, pk=pk, route__in=KIND_OF_ROUTE)
+    requests = requests_for(request.standing).order_by("-created_at")
+    if rule.tool_name:
+        requests = requests.filter(canonical_tool=fold(rule.tool_name))
+    newest = requests.values_list("pk", flat=True).first()
+    context = {"here": rule.kind, "rule": rule, "setup": f"{rule.kind}:setup"}
+    if newest is not None:
+        shown = get_request_for(request.standing, newest)
+        content = content_of(shown, rule.shows)
+        message = MESSENGERS[rule.kind].card(shown, content)
+        context |= {"content": content, "buttons": message.buttons}
+    return render(request, "approvals/administration/channels/preview.html", context)
