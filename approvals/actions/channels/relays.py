@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.actions.channels.connections import ChannelSecrets, encrypted
 from approvals.actions.deciding import decide
@@ -38,18 +39,42 @@ RELAY = ChannelConnection.Kind.RELAY
 VALID_FOR = timedelta(hours=8)
 
 
-class TokenRefused(Refusal):
-    """The token of an answer does not work; the message says why, for the person in the chat."""
+class TokenUnknown(Refusal):
+    """The token of an answer is of no message, or of an earlier version of one."""
 
-    def __init__(self, code: str, status: int, words: str) -> None:
-        self.code = code
-        self.status = status
-        super().__init__(words)
+    code = "token_unknown"
+    status = 404
+    sentence = gettext_lazy(
+        "This message is out of date, so nothing was decided. Answer its newest version."
+    )
 
 
-def token_used() -> TokenRefused:
-    words = _("You have answered this already. Open the request to see its state.")
-    return TokenRefused("token_used", 409, words)
+class OtherAccount(Refusal):
+    """The token was made for another account than the one that answers."""
+
+    code = "other_account"
+    status = 403
+    sentence = gettext_lazy("This message is for someone else. Nothing was decided.")
+
+
+class TokenUsed(Refusal):
+    """The token has decided or voted before."""
+
+    code = "token_used"
+    status = 409
+    sentence = gettext_lazy(
+        "You have answered this already. Open the request to see its state."
+    )
+
+
+class TokenExpired(Refusal):
+    """The token is too old; the message is sent again with a new one."""
+
+    code = "token_expired"
+    status = 410
+    sentence = gettext_lazy(
+        "This message was too old, so nothing was decided. It is sent again now."
+    )
 
 
 def new_secret() -> str:
@@ -161,7 +186,7 @@ def send_again(message: RelayMessage) -> None:
 def decide_by_token(
     message: RelayMessage, answer: Answer, *, by: ChannelActor
 ) -> Outcome:
-    """Use the token of a message up and decide, in one transaction. Raise TokenRefused, or what `decide` raises.
+    """Use the token of a message up and decide, in one transaction. Raise TokenUsed, or what `decide` raises.
 
     After a refusal, the token still works: nothing was decided with it.
     """
@@ -173,7 +198,7 @@ def decide_by_token(
             expires_at__gt=Now(),
         )
         if not unused.update(answered_at=Now()):
-            raise token_used()
+            raise TokenUsed
         return decide(
             message.request_id,
             answer,

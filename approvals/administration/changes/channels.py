@@ -38,7 +38,7 @@ class Connection(Noun):
         write_connection(change.value, by=by, via=Door.DASHBOARD)
 
 
-class Relay(Noun):
+class RelaySettings(Noun):
     replaces = True
 
     def words(self, change: PendingChange) -> str:

@@ -10,7 +10,12 @@ from approvals.access.factors import stopped
 from approvals.access.standing import standing_of
 from approvals.actions.channels import relays
 from approvals.actions.channels.links import unlink_account
-from approvals.actions.channels.relays import TokenRefused
+from approvals.actions.channels.relays import (
+    OtherAccount,
+    TokenExpired,
+    TokenUnknown,
+    TokenUsed,
+)
 from approvals.asking.answers import Answer
 from approvals.channels.accounts import actor_of
 from approvals.channels.clicks import counted
@@ -40,36 +45,33 @@ def answer(connection: ChannelConnection, sent: JsonDict) -> JsonDict:
         actor = actor_of(account)
         if stopped({actor.pk}):
             raise FactorMissing
-        given = _answer(message, actor, sent)
-        result = relays.decide_by_token(message, given, by=actor)
+        decision = _answer(message, actor, sent)
+        result = relays.decide_by_token(message, decision, by=actor)
         carried = counted(result)
         detail = carried.reply or ending_of(result.request)
         return {"outcome": carried.outcome, "detail": detail}
 
 
 def _message_of(connection: ChannelConnection, sent: JsonDict) -> RelayMessage:
-    """Return the message of a token, if it was made for this relay and account. Raise TokenRefused."""
+    """Return the message of a token, if it was made for this relay and account. Raise TokenUnknown or OtherAccount."""
     rows = RelayMessage.objects.select_related("account__user", "account__connection")
     message = rows.filter(
         account__connection=connection, token_digest=relays.digest_of(sent["token"])
     ).first()
     if message is None:
-        words = _("This message is out of date. Answer its newest version.")
-        raise TokenRefused("unknown_token", 404, words)
+        raise TokenUnknown
     if message.account.external_id != sent["account"]:
-        words = _("This message is for someone else. Nothing was decided.")
-        raise TokenRefused("other_account", 403, words)
+        raise OtherAccount
     return message
 
 
 def _require_fresh(message: RelayMessage) -> None:
-    """Raise TokenRefused if the token was used or has expired; a message that has expired is sent again."""
+    """Raise TokenUsed or TokenExpired; a message that has expired is sent again."""
     if message.answered_at is not None:
-        raise relays.token_used()
+        raise TokenUsed
     if message.expires_at is None or message.expires_at <= timezone.now():
         relays.send_again(message)
-        words = _("This message was too old to answer. It is sent again now.")
-        raise TokenRefused("token_expired", 410, words)
+        raise TokenExpired
 
 
 def _answer(message: RelayMessage, actor: ChannelActor, sent: JsonDict) -> Answer:

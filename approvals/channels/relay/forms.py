@@ -52,7 +52,7 @@ class NewRelayForm(RelayForm):
     field_order = ("name", "address", "shows", "up_to")
 
 
-class TestForm(forms.Form):
+class TestMessageForm(forms.Form):
     """The account for a test message."""
 
     account = forms.CharField(

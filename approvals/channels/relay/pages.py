@@ -19,7 +19,7 @@ from approvals.administration.changes.views import say_saved
 from approvals.administration.channels import actions
 from approvals.administration.forms import form_page, sent
 from approvals.administration.guards import administrators_only
-from approvals.channels.relay.forms import NewRelayForm, RelayForm, TestForm
+from approvals.channels.relay.forms import NewRelayForm, RelayForm, TestMessageForm
 from approvals.channels.relay.posting import NotDelivered, post_notice
 from approvals.channels.relay.states import state_of, words_of
 from approvals.exceptions import NotFound
@@ -75,7 +75,7 @@ def rotate(request: SignedIn, name: str) -> HttpResponse:
 @require_POST
 def send_test(request: SignedIn, name: str) -> HttpResponse:
     """Post a test notice for an account, and say how the relay has answered."""
-    form = TestForm(request.POST)
+    form = TestMessageForm(request.POST)
     if form.is_valid():
         text = _("This is a test from Pausepoint.")
         path = reverse("approvals:dashboard")
@@ -129,7 +129,7 @@ def _page(
     name: str,
     *,
     form: RelayForm | None = None,
-    test: TestForm | None = None,
+    test: TestMessageForm | None = None,
 ) -> HttpResponse:
     relay = _relay(name)
     accounts = relay.connection.accounts.select_related("user")
@@ -140,7 +140,7 @@ def _page(
         "state": state_of(relay.connection),
         "form": test if test is not None and test.errors else settings_form,
         "settings_form": settings_form,
-        "test_form": test or TestForm(),
+        "test_form": test or TestMessageForm(),
         "accounts": accounts.order_by("user__username"),
         "waiting": pending_changes(request.user, kinds=[Kind.RELAY]),
         "here": "relays",

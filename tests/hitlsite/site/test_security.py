@@ -66,6 +66,9 @@ OPEN_TO_PROGRAMS = {
     "/api/v1/openapi.json",
     "/api/v1/leaked-keys",
     "/api/slack/interactivity",
+    "/api/v1/relays/mattermost/answers",
+    "/api/v1/relays/mattermost/links",
+    "/api/v1/relays/schema.json",
     "/api/slack/events",
 }
 #: Those whose errors have no code, the ones of SCIM among them (`tests/hitlsite/scim`).

@@ -217,6 +217,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "token issuer": ("admin", f"/settings/token-issuers/{issuer}/"),
         "webhooks": ("admin", "/settings/webhooks/"),
         "slack": ("admin", "/settings/slack/"),
+        "relays": ("admin", "/settings/relays/"),
         "single sign-on": ("admin", "/settings/single-sign-on/"),
         "new provider": ("admin", "/settings/single-sign-on/add/"),
         "people from a provider": ("admin", "/settings/scim/"),
