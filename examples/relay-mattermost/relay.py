@@ -23,11 +23,9 @@ HOOK = Webhook(os.environ["PAUSEPOINT_RELAY_SECRET"])
 MATTERMOST = os.environ["MATTERMOST_URL"] + "/api/v4/"
 BOT = {"Authorization": f"Bearer {os.environ['MATTERMOST_TOKEN']}"}
 #: Where Mattermost reaches this program. It signs nothing, so the path has a secret.
-OWN = f"{os.environ['RELAY_URL']}/{os.environ['RELAY_KEY']}"
 KEY = os.environ["RELAY_KEY"]
+OWN = f"{os.environ['RELAY_URL']}/{KEY}"
 FILE = os.environ.get("RELAY_FILE", "relay.sqlite3")
-MAX_BYTES = 1_000_000
-GONE = "This message can no longer be answered."
 #: Events come one by one, so that no version of a message overtakes another.
 LOCK = threading.Lock()
 
@@ -124,7 +122,7 @@ def answered(context: dict[str, Any], account: str, text: str = "") -> str:
     _post, data = shown_now(context["message"])
     answers = data.get("answers", [])
     if context["number"] >= len(answers):
-        return GONE
+        return "This message can no longer be answered."
     chosen = answers[context["number"]]
     body = {"token": data["token"], "account": account, "verdict": chosen["verdict"]}
     body |= {"option": chosen["option"]} if "option" in chosen else {}
@@ -169,8 +167,7 @@ def take_command(form: dict[str, list[str]]) -> dict[str, Any]:
 
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(min(length, MAX_BYTES))
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         answer: dict[str, Any] = {}
         status = 200
         match self.path.split("/"):

@@ -15,9 +15,10 @@ from datetime import timedelta
 from importlib import metadata
 from typing import Any
 
-from pausepoint import commands, hook, relay_kit, strict_json
+from pausepoint import commands, hook, strict_json
 from pausepoint.connect import command as connect
 from pausepoint.desk import Desk, DeskError, StillWaiting
+from pausepoint.relay_kit import command as relay_kit
 from pausepoint.terminal import visible
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
