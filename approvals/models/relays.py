@@ -33,7 +33,7 @@ class Relay(models.Model):
 
 
 check_relay_name = RegexValidator(
-    r"[a-z][a-z0-9-]{0,39}\Z",
+    r"\A[a-z][a-z0-9-]{0,39}\Z",
     _("Use lowercase letters, digits and hyphens, such as mattermost."),
 )
 

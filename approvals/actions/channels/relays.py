@@ -141,8 +141,13 @@ def open_message(account: ChannelAccount, request: ApprovalRequest) -> RelayMess
     return message
 
 
-def renew(message: RelayMessage, verdicts: Sequence[str], digest: str) -> str:
-    """Count a new revision, and return its token; empty if it offers no answers. The former token no longer works."""
+def renew(
+    message: RelayMessage, verdicts: Sequence[str], digest: str, *, ended: bool
+) -> str:
+    """Count a new revision, and return its token; empty if it offers no answers. The former token no longer works.
+
+    After the end, the former one is still known, so that late answers can be told what was decided.
+    """
     token = secrets.token_urlsafe(32) if verdicts else ""
     message.revision += 1
     values: dict[str, Any] = {"revision": F("revision") + 1}
@@ -154,8 +159,8 @@ def renew(message: RelayMessage, verdicts: Sequence[str], digest: str) -> str:
             "expires_at": Now() + VALID_FOR,
             "answered_at": None,
         }
-    else:
-        values |= {"verdicts": []}
+    elif not ended:
+        values |= {"token_digest": ""}
     RelayMessage.objects.filter(pk=message.pk).update(**values)
     return token
 

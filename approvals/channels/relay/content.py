@@ -65,7 +65,7 @@ def message_of(
     if not carries(relay, request):
         about = _("Its content is not sent to this chat.")
         ending = "" if request.pending else ending_of(request)
-        content = CardContent(_("Request"), (), about, ending=ending)
+        content = CardContent(title=_("Request"), parts=(), about=about, ending=ending)
     else:
         content = content_of(request, relay.shows)
         if not permissions.may_see(reader, request):

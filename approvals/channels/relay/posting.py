@@ -162,7 +162,12 @@ def _sync(message: RelayMessage) -> None:
     with in_language_of(account.user_id):
         content = message_of(relay, request, standing_of(account.user))
         if content.look != message.look:
-            token = relays.renew(message, content.verdicts, request.voted_digest)
+            token = relays.renew(
+                message,
+                content.verdicts,
+                request.voted_digest,
+                ended=not request.pending,
+            )
             data: JsonDict = {
                 "message": str(message.pk),
                 "revision": message.revision,

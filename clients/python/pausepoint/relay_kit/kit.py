@@ -21,8 +21,6 @@ import httpx
 #: The secret, if PAUSEPOINT_RELAY_SECRET has none: for tests only.
 SECRET = "whsec_" + base64.b64encode(b"the test kit of relays, no secret").decode()
 ACCOUNT = "kit-person"
-#: Seconds in which nothing may come.
-QUIET = 1.5
 #: Plays the person: presses the button with this label as this account, and types this text if the chat asks for one.
 Press = Callable[[str, str, str], None]
 
@@ -74,6 +72,8 @@ class Kit:
     secret: str = SECRET
     account: str = ACCOUNT
     patience: float = 60.0
+    #: Seconds in which nothing may come.
+    quiet: float = 1.5
     say: Callable[[str], None] = print
     posted: queue.Queue[Posted] = field(default_factory=queue.Queue)
     #: What the next post is answered with, instead of a success.
@@ -164,7 +164,7 @@ class Kit:
 
     def nothing_comes(self, words: str) -> None:
         try:
-            self.posted.get(timeout=QUIET)
+            self.posted.get(timeout=self.quiet)
         except queue.Empty:
             return
         raise Wrong(words)
