@@ -20,7 +20,7 @@ from pausepoint.relay_kit.checks import CHECKS, run_checks
 from pausepoint.relay_kit.kit import SECRET, Kit, problem_of, serving, signature
 from standardwebhooks import Webhook
 
-from tests.support.mattermost import TOKEN, Mattermost
+from tests.contract.relay.mattermost import TOKEN, Mattermost
 from tests.support.processes.server import free_port, until
 from tests.support.root import ROOT
 
@@ -63,7 +63,7 @@ def test_the_relay_for_mattermost_passes_every_check_of_the_command(tmp_path):
     port = free_port()
     desk = f"http://127.0.0.1:{port}/api/v1/relays/kit"
     with Mattermost() as mattermost, example(mattermost, desk, tmp_path) as relay:
-        press = f"{sys.executable} -m tests.support.mattermost {mattermost.url}"
+        press = f"{sys.executable} -m tests.contract.relay.mattermost {mattermost.url}"
         command = [sys.executable, "-m", "pausepoint.cli", "relay-kit", relay, "--port", str(port), "--press", press]
         environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'clients' / 'python'}"}
         ran = subprocess.run([*command, "--wait", "20"], capture_output=True, text=True, env=environment, cwd=ROOT)

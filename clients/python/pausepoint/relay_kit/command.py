@@ -6,6 +6,9 @@ import argparse
 import os
 import shlex
 import subprocess
+import time
+
+import httpx
 
 from pausepoint.relay_kit.checks import run_checks
 from pausepoint.relay_kit.kit import ACCOUNT, SECRET, Kit, Press, serving
@@ -19,11 +22,23 @@ def run(args: argparse.Namespace) -> int:
             print(
                 f"Run the relay with PAUSEPOINT_RELAY={address} and PAUSEPOINT_RELAY_SECRET={secret}"
             )
+            _wait_for(args.relay, args.wait)
             return 1 if run_checks(kit) else 0
     except OSError as error:
         raise ValueError(
             f"Port {args.port} cannot be used: {error}. Choose another --port."
         ) from error
+
+
+def _wait_for(relay: str, seconds: float) -> None:
+    """Wait until the relay answers anything, or until this many seconds have passed: the first check then says so."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        try:
+            httpx.post(relay, content=b"")
+            return
+        except httpx.HTTPError:
+            time.sleep(0.5)
 
 
 def _pressing(command: str) -> Press:

@@ -57,7 +57,7 @@ def problem_of(secret: str, headers: Mapping[str, str], body: bytes) -> str:
         return "its webhook-timestamp is not the present time in seconds"
     expected = signature(secret, message_id, stamp, body)
     if not any(
-        hmac.compare_digest(expected.encode(), one.encode()) for one in sent.split()
+        hmac.compare_digest(expected.encode(), each.encode()) for each in sent.split()
     ):
         return "its signature is wrong: sign webhook-id.webhook-timestamp.body with the secret"
     return ""

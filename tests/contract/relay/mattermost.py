@@ -1,6 +1,6 @@
 """A stand-in of Mattermost: posts with buttons, dialogs and a slash command, as its documentation describes them.
 
-As a program, it presses a button in a stand-in that runs: `python -m tests.support.mattermost URL ACCOUNT LABEL TEXT`.
+As a program, it presses a button in a stand-in that runs: `python -m tests.contract.relay.mattermost URL ACCOUNT LABEL TEXT`.
 """
 
 from __future__ import annotations
