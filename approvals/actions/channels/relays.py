@@ -90,7 +90,7 @@ def sealed(secret: str) -> str:
 def described_relay(name: str) -> dict[str, Any] | None:
     """Return a stored relay as changes and the record show it, without its secret."""
     relay = Relay.objects.filter(connection__team_id=name, connection__kind=RELAY)
-    described: dict[str, Any] | None = relay.values("address", "shows", "up_to").first()
+    described = relay.values("address", "shows", "up_to").first()
     return None if described is None else {"name": name, **described}
 
 

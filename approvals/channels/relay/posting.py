@@ -220,9 +220,9 @@ def _account_of(target: str) -> ChannelAccount | None:
     _prefix, connection_id, person_id = target.split(":")
     rows = ChannelAccount.objects.select_related("user", "connection__relay")
     return rows.filter(
-        connection=connection_id,
+        connection=int(connection_id),
         connection__kind=ChannelConnection.Kind.RELAY,
-        user=person_id,
+        user=int(person_id),
         user__is_active=True,
     ).first()
 

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.run is connect.run:
             return int(connect.run(args))
         if args.run is relay_kit.run:
-            return relay_kit.run(args)
+            return int(relay_kit.run(args))
         with Desk(args.url, args.key, patience=30) as desk:
             return int(args.run(desk, args))
     except StillWaiting as waiting:
