@@ -15,7 +15,7 @@ def words_of(code: str) -> str:
         )
     if code in {"401", "403"}:
         return _(
-            "The relay refuses the signature. Give it the secret of this page, or create a new one."
+            "The relay refuses the signature. Create a new secret, and give it to the relay."
         )
     if code == "410":
         return _("The relay does not know this account.")
