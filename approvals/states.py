@@ -207,6 +207,7 @@ class Door(TextChoices):
     SCIM = "scim", _("SCIM")
     SLACK = "slack", "Slack"
     TEAMS = "teams", "Microsoft Teams"
+    RELAY = "relay", _("relay")
     ADMIN = "admin", _("admin")
     GRANT = "grant", _("grant")
     RULE = "rule", _("rule")
@@ -259,6 +260,7 @@ class Channel(TextChoices):
     PUSH = "push", _("Push")
     #: A card with buttons in a channel in which people answer.
     CARD = "card", _("Card with buttons")
+    RELAY = "relay", _("Relay")
 
 
 class Route(TextChoices):
@@ -268,6 +270,7 @@ class Route(TextChoices):
     SLACK = "slack", _("Slack")
     BUTTONS = "buttons", _("Slack with buttons")
     TEAMS = "teams", "Microsoft Teams"
+    RELAY = "relay", _("Relay")
 
 
 #: The routes whose messages are cards with buttons, and the kind of channel of each, which is also its outbox lane and its `via`.

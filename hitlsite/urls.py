@@ -32,6 +32,7 @@ urlpatterns += [
     path("settings/system/", system, name="system"),
     path("", include("approvals.urls")),
     path("", include("approvals.channels.urls")),
+    path("", include("approvals.channels.relay.urls")),
     path("api/v1/", include("approvals.api.urls")),
     path("api/v1/leaked-keys", leaked_keys, name="leaked-keys"),
     path("mcp", include("approvals.api.mcp.urls")),

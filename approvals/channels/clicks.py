@@ -113,7 +113,7 @@ def _carried_for(click: ChannelClick, account: ChannelAccount) -> Carried:
     cards.adopt_card(
         click.connection, result.request, click.channel_id, click.message_ts
     )
-    return _counted(result)
+    return counted(result)
 
 
 def _answer(actor: ChannelActor, data: Mapping[str, Any]) -> Answer | None:
@@ -167,7 +167,8 @@ def _refused(click: ChannelClick, refusal: Refusal) -> Carried:
     return Carried(refusal.code, str(refusal))
 
 
-def _counted(result: Outcome) -> Carried:
+def counted(result: Outcome) -> Carried:
+    """Return the outcome of a decision or a vote, and what its author should read about it."""
     if result.decision is not None:
         return Carried("repeated" if result.replayed else "decided")
     ballot = ballot_of(result.request)

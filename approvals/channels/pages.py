@@ -48,14 +48,14 @@ def setup_context(kind: ChannelConnection.Kind, user: User) -> dict[str, Any]:
 def link(request: SignedIn, token: str) -> HttpResponse:
     """Confirm a link that the bot has sent. Opening it changes nothing."""
     if request.method == "POST":
-        channel = link_account(token, by=request.user).connection.get_kind_display()
+        channel = link_account(token, by=request.user).connection.label
         words = _(
             "Your account in %(channel)s is linked. Click the button there again."
         )
         messages.success(request, words % {"channel": channel})
         return redirect("approvals:settings")
     offer = offer_of(token)
-    channel = offer.connection.get_kind_display()
+    channel = offer.connection.label
     context = {"offer": offer, "channel": channel, "here": "profile"}
     return render(request, "approvals/administration/channels/link.html", context)
 
@@ -70,7 +70,7 @@ def unlink(request: SignedIn, pk: int) -> HttpResponse:
     if account is None or not (account.user_id == request.user.pk or administers):
         raise NotFound(_("This link does not exist. It may have been removed."))
     unlink_account(account, by=request.user, via=Door.DASHBOARD)
-    channel = account.connection.get_kind_display()
+    channel = account.connection.label
     words = _("The account in %(channel)s is no longer linked.")
     messages.success(request, words % {"channel": channel})
     own = account.user_id == request.user.pk

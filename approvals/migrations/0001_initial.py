@@ -279,6 +279,7 @@ class Migration(migrations.Migration):
                             ("slack", "Slack"),
                             ("push", "Push"),
                             ("card", "Card with buttons"),
+                            ("relay", "Relay"),
                         ],
                         default="handler",
                         max_length=8,
@@ -335,6 +336,7 @@ class Migration(migrations.Migration):
                             ("slack", "Slack"),
                             ("buttons", "Slack with buttons"),
                             ("teams", "Microsoft Teams"),
+                            ("relay", "Relay"),
                         ],
                         default="mail",
                         max_length=7,
@@ -402,7 +404,7 @@ class Migration(migrations.Migration):
                     "to_assignee",
                     models.BooleanField(
                         default=False,
-                        help_text="For direct messages with buttons: when a request is assigned to one of these people, instead of when it is new.",
+                        help_text="For direct messages in a chat: when a request is assigned to one of these people, instead of when it is new.",
                         verbose_name="to the assignee only",
                     ),
                 ),
@@ -852,6 +854,7 @@ class Migration(migrations.Migration):
                             ("token_issuer", "Token issuer"),
                             ("token_mapping", "Mapping of tokens"),
                             ("channel", "Channel for answers"),
+                            ("relay", "Relay"),
                         ],
                         max_length=16,
                     ),
@@ -1951,7 +1954,7 @@ class Migration(migrations.Migration):
             name="ChannelConnection",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("kind", models.CharField(choices=[("slack", "Slack"), ("teams", "Microsoft Teams")], max_length=8, unique=True)),
+                ("kind", models.CharField(choices=[("slack", "Slack"), ("teams", "Microsoft Teams"), ("relay", "Relay")], max_length=8)),
                 ("app_id", models.CharField(max_length=40)),
                 ("team_id", models.CharField(max_length=40)),
                 ("team_name", models.CharField(max_length=200)),
@@ -1966,13 +1969,23 @@ class Migration(migrations.Migration):
                 ("socket_state", models.CharField(blank=True, max_length=20)),
                 ("socket_problem", models.CharField(blank=True, max_length=80)),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("kind", "team_id"), name="channel_connection_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("kind", "relay"), _negated=True),
+                        fields=("kind",),
+                        name="channel_connection_of_kind",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ChannelLinkOffer",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("team_id", models.CharField(max_length=40)),
-                ("external_id", models.CharField(max_length=40)),
+                ("external_id", models.CharField(max_length=200)),
                 ("name", models.CharField(blank=True, max_length=200)),
                 ("token_digest", models.CharField(max_length=64, unique=True)),
                 ("expires_at", models.DateTimeField(db_index=True)),
@@ -2095,7 +2108,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("team_id", models.CharField(max_length=40)),
-                ("external_id", models.CharField(max_length=40)),
+                ("external_id", models.CharField(max_length=200)),
                 ("name", models.CharField(blank=True, max_length=200)),
                 ("linked_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
@@ -2151,6 +2164,109 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("connection", "issuer"), name="channel_issuer_once"),
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="Relay",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "address",
+                    models.CharField(max_length=500, validators=[check_address], verbose_name="address"),
+                ),
+                (
+                    "shows",
+                    models.CharField(
+                        choices=[
+                            ("title", "Title only"),
+                            ("fields", "Title and key fields"),
+                            ("input", "The whole request"),
+                        ],
+                        default="title",
+                        max_length=6,
+                        verbose_name="What a message shows",
+                    ),
+                ),
+                (
+                    "up_to",
+                    models.FloatField(
+                        blank=True,
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(0)],
+                        verbose_name="up to the amount",
+                    ),
+                ),
+                (
+                    "connection",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, to="approvals.channelconnection"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="RelayMessage",
+            fields=[
+                ("id", models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
+                ("revision", models.PositiveIntegerField(default=0)),
+                ("token_digest", models.CharField(blank=True, max_length=64)),
+                ("shown_digest", models.CharField(blank=True, max_length=80)),
+                ("verdicts", ExactJSONField(default=list)),
+                ("expires_at", models.DateTimeField(null=True)),
+                ("answered_at", models.DateTimeField(null=True)),
+                ("look", models.CharField(blank=True, max_length=64)),
+                ("synced_at", models.DateTimeField(null=True)),
+                ("ended", models.BooleanField(default=False)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("next_attempt_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("posted_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="messages",
+                        to="approvals.channelaccount",
+                    ),
+                ),
+                (
+                    "request",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="approvals.approvalrequest",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("account", "request"), name="relay_message_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("token_digest", ""), _negated=True),
+                        fields=("token_digest",),
+                        name="relay_message_token",
+                    ),
+                ],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("ended", False), ("synced_at__isnull", True), _connector="OR"),
+                        fields=["next_attempt_at"],
+                        name="relay_message_open",
+                    ),
+                ],
+            },
+        ),
+        migrations.AddField(
+            model_name="notificationrule",
+            name="relay",
+            field=models.ForeignKey(
+                blank=True,
+                help_text="For the route Relay: the one that carries the messages.",
+                limit_choices_to={"kind": "relay"},
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="approvals.channelconnection",
+                verbose_name="relay",
+            ),
         ),
         migrations.RunPython(create_search_index, drop_search_index),
     ]

@@ -46,6 +46,7 @@ from approvals.models.preferences import (
 )
 from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
+from approvals.models.relays import Relay, RelayMessage
 from approvals.models.requests import ApprovalRequest, Workflow
 from approvals.models.resuming import ResumeState, Resumption
 from approvals.models.scim import ScimGroup, ScimPerson, ScimRefusal
@@ -84,6 +85,8 @@ __all__ = [
     "PrioritySettings",
     "ProviderSession",
     "PushSubscription",
+    "Relay",
+    "RelayMessage",
     "RequestAttachment",
     "RequestComment",
     "ResumeState",

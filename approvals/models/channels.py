@@ -26,7 +26,7 @@ class SocketState(models.TextChoices):
 
 
 class ChannelConnection(models.Model):
-    """The one connection to the workspace of a channel. `secret` holds its tokens, encrypted together.
+    """The one connection to the workspace of a channel, or one of the relays. `secret` holds its tokens, encrypted together.
 
     `problem` is the code of the last refused call, empty after one that succeeded; `problem_in` is the id of its conversation.
     """
@@ -34,8 +34,9 @@ class ChannelConnection(models.Model):
     class Kind(models.TextChoices):
         SLACK = "slack", "Slack"
         TEAMS = "teams", "Microsoft Teams"
+        RELAY = "relay", _("Relay")
 
-    kind = models.CharField(max_length=8, choices=Kind, unique=True)
+    kind = models.CharField(max_length=8, choices=Kind)
     app_id = models.CharField(max_length=40)
     team_id = models.CharField(max_length=40)
     team_name = models.CharField(max_length=200)
@@ -51,8 +52,26 @@ class ChannelConnection(models.Model):
     socket_state = models.CharField(max_length=20, blank=True)
     socket_problem = models.CharField(max_length=80, blank=True)
 
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["kind", "team_id"], name="channel_connection_once"
+            ),
+            models.UniqueConstraint(
+                fields=["kind"],
+                condition=~Q(kind="relay"),
+                name="channel_connection_of_kind",
+            ),
+        ]
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.team_name}"
+
+    @property
+    def label(self) -> str:
+        """The channel's name for people; a relay has one of its own."""
+        relay = self.kind == self.Kind.RELAY
+        return self.team_name if relay else str(self.Kind(self.kind).label)
 
 
 class ChannelIssuer(PublishedKeys):
@@ -93,7 +112,7 @@ class ChannelAccount(models.Model):
         db_index=False,
     )
     team_id = models.CharField(max_length=40)
-    external_id = models.CharField(max_length=40)
+    external_id = models.CharField(max_length=200)
     name = models.CharField(max_length=200, blank=True)
     user = models.ForeignKey(
         User, on_delete=models.CASCADE, related_name="channel_accounts"
@@ -125,7 +144,7 @@ class ChannelLinkOffer(models.Model):
 
     connection = models.ForeignKey(ChannelConnection, on_delete=models.CASCADE)
     team_id = models.CharField(max_length=40)
-    external_id = models.CharField(max_length=40)
+    external_id = models.CharField(max_length=200)
     name = models.CharField(max_length=200, blank=True)
     token_digest = models.CharField(max_length=64, unique=True)
     expires_at = models.DateTimeField(db_index=True)

@@ -146,6 +146,16 @@ class NotificationRule(models.Model):
             "Everyone in the channel can read the card. It has buttons to decide only if it shows everything that is approved."
         ),
     )
+    relay = models.ForeignKey(
+        ChannelConnection,
+        verbose_name=_("relay"),
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        limit_choices_to={"kind": ChannelConnection.Kind.RELAY},
+        related_name="+",
+        help_text=_("For the route Relay: the one that carries the messages."),
+    )
     min_priority = models.CharField(
         _("from priority"), max_length=8, choices=Priority, default=Priority.NORMAL
     )
@@ -165,7 +175,7 @@ class NotificationRule(models.Model):
         _("to the assignee only"),
         default=False,
         help_text=_(
-            "For direct messages with buttons: when a request is assigned to one of these people, instead of when it is new."
+            "For direct messages in a chat: when a request is assigned to one of these people, instead of when it is new."
         ),
     )
     active = models.BooleanField(default=True)
@@ -203,12 +213,19 @@ class NotificationRule(models.Model):
         if self.channel_id and not self.kind:
             unused = _("Remove the channel, or choose a route with buttons.")
             raise ValidationError({"channel_id": unused})
-        if self.to_assignee and (self.channel_id or not self.kind):
-            unused = _("Choose a route with buttons, and remove the channel.")
+        direct = self.route == Route.RELAY or (self.kind and not self.channel_id)
+        if self.to_assignee and not direct:
+            unused = _("Choose a relay, or a route with buttons without a channel.")
             raise ValidationError({"to_assignee": unused})
         self.channel_id = channel_in(self.channel_id)
         if self.channel_id:
             _check_channel(self.kind, self.channel_id)
+        if (self.route == Route.RELAY) != bool(self.relay_id):
+            needed = _("Choose the relay, or another route.")
+            unused = _("Remove the relay, or choose Relay as the route.")
+            raise ValidationError(
+                {"relay": needed if self.route == Route.RELAY else unused}
+            )
         connected = ChannelConnection.objects.filter(kind=self.kind)
         if self.kind and not connected.exists():
             words = gettext("Connect %(channel)s first, under Administration.")

@@ -1,4 +1,4 @@
-"""Notify people who are concerned by name, by mail and on their devices.
+"""Notify people who are concerned by name, by mail, on their devices and through their relays.
 
 The occasions: a note mentions them, someone decided alone, or (for administrators) no one may decide a request.
 """
@@ -13,8 +13,15 @@ from django.db.models.functions import Now
 
 from approvals.access import permissions
 from approvals.access.standing import Standing
-from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
+from approvals.models import (
+    ApprovalRequest,
+    ChannelAccount,
+    ChannelConnection,
+    OutboxEvent,
+    PushSubscription,
+)
 from approvals.outbound import outbox, push
+from approvals.outbound.direct import through_relay
 from approvals.outbound.messages import ALONE, MENTIONED, UNDECIDABLE, Mention
 from approvals.outbound.quiet_hours import preferences_of_people
 from approvals.states import Channel
@@ -78,6 +85,13 @@ def _ways(people: Sequence[User]) -> Iterator[tuple[int, Channel, str, str]]:
                 f"push:{device.pk}",
                 outbox.lane_of(device.endpoint),
             )
+    linked = ChannelAccount.objects.filter(
+        user__in=[person.pk for person in people],
+        connection__kind=ChannelConnection.Kind.RELAY,
+    )
+    for account in linked.order_by("pk"):
+        direct = through_relay(account.connection_id, account.user_id)
+        yield account.user_id, direct.channel, direct.target, direct.lane
 
 
 def mentions_in(rows: Sequence[OutboxEvent], reader: Standing) -> list[Mention]:

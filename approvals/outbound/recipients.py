@@ -16,6 +16,7 @@ from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
 from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import outbox, push
+from approvals.outbound.direct import Direct, through_relay
 from approvals.outbound.on_call import in_place_of_absent, members_on_duty
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.policy.follow_ups import follow_ups
@@ -91,7 +92,7 @@ def _fits(rule: NotificationRule, request: ApprovalRequest) -> bool:
 
 
 def notify_assignee(request: ApprovalRequest, person: User) -> None:
-    """Write a mail to a new assignee, and a direct message by a rule; call this inside the transaction of the event."""
+    """Write a mail to a new assignee, and direct messages by rules; call this inside the transaction of the event."""
     outbox.notify_person("request.assigned", request, person)
     rules = NotificationRule.objects.filter(active=True, to_assignee=True)
     fitting = [
@@ -99,18 +100,29 @@ def notify_assignee(request: ApprovalRequest, person: User) -> None:
         for rule in rules.select_related("person", "group").order_by("pk")
         if person in audience_of(rule) and _fits(rule, request)
     ]
-    if not fitting:
-        return
     preferences = preferences_of_people({person.pk}).get(person.pk)
-    if preferences is not None and f"{Channel.CARD}:assigned" in preferences.muted:
-        return
-    row = OutboxEvent(
-        channel=Channel.CARD,
-        target=f"card:{fitting[0].pk}:{person.pk}",
-        lane=fitting[0].kind,
-        next_attempt_at=outbox.due_for(preferences, request),
-    )
-    outbox.write_request_event("request.assigned", [row], request)
+    muted = preferences.muted if preferences is not None else ()
+    ways: dict[str, Direct] = {}
+    for rule in fitting:
+        direct = _direct(rule, person)
+        if f"{direct.channel}:assigned" not in muted:
+            ways.setdefault(direct.lane, direct)
+    rows = [
+        OutboxEvent(
+            channel=direct.channel,
+            target=direct.target,
+            lane=direct.lane,
+            next_attempt_at=outbox.due_for(preferences, request),
+        )
+        for direct in ways.values()
+    ]
+    outbox.write_request_event("request.assigned", rows, request)
+
+
+def _direct(rule: NotificationRule, person: User) -> Direct:
+    if rule.route == Route.RELAY and rule.relay_id is not None:
+        return through_relay(rule.relay_id, person.pk)
+    return Direct(f"card:{rule.pk}:{person.pk}", Channel.CARD, rule.kind)
 
 
 def all_see(people: Collection[User], request: ApprovalRequest) -> bool:
@@ -245,9 +257,11 @@ def _channels(
     rules: Iterable[NotificationRule], request: ApprovalRequest
 ) -> Iterator[Recipient]:
     for rule in rules:
-        audience = audience_of(rule) if rule.route != Route.MAIL else []
-        if rule.kind and not rule.channel_id:
-            yield from _direct_cards(rule, _seeing(audience, request), request)
+        if rule.route == Route.MAIL or (rule.route == Route.RELAY and not rule.relay):
+            continue
+        audience = audience_of(rule)
+        if rule.route == Route.RELAY or (rule.kind and not rule.channel_id):
+            yield from _direct_messages(rule, _seeing(audience, request), request)
         # Everyone in a channel can read it, so all of them must be allowed to see the request.
         elif not all_see(audience, request):
             continue
@@ -262,7 +276,7 @@ def _channels(
             )
 
 
-def _direct_cards(
+def _direct_messages(
     rule: NotificationRule, people: list[User], request: ApprovalRequest
 ) -> Iterator[Recipient]:
     """Yield the direct messages to those of these people who are present and want them."""
@@ -270,9 +284,9 @@ def _direct_cards(
     chosen = preferences_of_people({person.pk for person in present})
     for person in present:
         preferences = chosen.get(person.pk)
-        if not _muted(preferences, Channel.CARD, request):
-            at = _leaves_at(preferences, request)
-            yield f"card:{rule.pk}:{person.pk}", Channel.CARD, rule.kind, at
+        direct = _direct(rule, person)
+        if not _muted(preferences, direct.channel, request):
+            yield *direct, _leaves_at(preferences, request)
 
 
 def _on_call(rule: NotificationRule, people: list[User]) -> list[User]:

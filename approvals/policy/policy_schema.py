@@ -14,7 +14,7 @@ from approvals.states import Priority
 
 #: Maximum deadline, reminder or escalation step, in seconds: a year.
 MAX_SECONDS = 366 * 24 * 3600
-CHANNELS = ("mail", "slack", "teams", "push")
+CHANNELS = ("mail", "slack", "teams", "push", "relay")
 
 
 def _object(required: tuple[str, ...] = (), **properties: Any) -> JsonDict:
@@ -64,7 +64,7 @@ _ASKING = _object(
     escalation=_list(_STEP, 10),
     working_hours=_FLAG,
     priority=_one_of(Priority),
-    channels=_list(_one_of(CHANNELS), 3, uniqueItems=True),
+    channels=_list(_one_of(CHANNELS), len(CHANNELS), uniqueItems=True),
     key_fields=_list(_text(200), 20, uniqueItems=True),
 )
 _RULE = _object(

@@ -64,7 +64,7 @@ class Terms:
     - `veto`: one rejection ends it. Without it, a rejection ends it once the possible approvals are not enough.
     - `reminders`: seconds after the request, ascending. With `working_hours`, these and those of `escalation` count only the
       recipients' working hours.
-    - `channels`: which of `mail`, `slack`, `teams` and `push` to use; empty for all.
+    - `channels`: which of `mail`, `slack`, `teams`, `push` and `relay` to use; empty for all.
     """
 
     stages: tuple[Stage, ...] = ()

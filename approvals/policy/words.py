@@ -49,6 +49,7 @@ CHANNELS = {
     "slack": "Slack",
     "teams": "Microsoft Teams",
     "push": gettext_lazy("push message"),
+    "relay": gettext_lazy("relay"),
 }
 
 

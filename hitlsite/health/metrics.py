@@ -30,6 +30,7 @@ from approvals.access.providers import ENVIRONMENT, known_providers
 from approvals.administration.scim.queries import counts, scim_keys
 from approvals.asking.asks import URGENCY
 from approvals.channels.posting import due_cards
+from approvals.channels.relay.posting import due_messages
 from approvals.db import append_only
 from approvals.models import (
     ApprovalRequest,
@@ -285,16 +286,19 @@ def _channels() -> Iterator[Metric]:
         labels=["channel"],
     )
     for row in ChannelConnection.objects.all():
-        connected.add_metric([row.kind], not row.problem)
+        relay = row.kind == ChannelConnection.Kind.RELAY
+        name = f"{row.kind}:{row.team_id}" if relay else row.kind
+        connected.add_metric([name], not row.problem)
     yield connected
     waiting = GaugeMetricFamily(
         "pausepoint_channel_waiting",
-        "Clicks to carry out, and cards to rewrite.",
+        "Clicks to carry out, cards to rewrite, and messages for relays.",
         labels=["kind"],
     )
     clicks = ChannelClick.objects.filter(done_at=None)
     waiting.add_metric(["click"], clicks.order_by()[:CAP].count())
     waiting.add_metric(["card"], due_cards(Now()).order_by()[:CAP].count())
+    waiting.add_metric(["message"], due_messages(Now()).order_by()[:CAP].count())
     yield waiting
 
 

@@ -212,6 +212,7 @@ def _deliveries() -> Iterator[SystemPart]:
         Channel.MAIL,
         Channel.SLACK,
         Channel.CARD,
+        Channel.RELAY,
         Channel.HANDLER,
     )
     waiting = outbox.undelivered_events(*channels).order_by()[:CAP].count()

@@ -16,6 +16,7 @@ from approvals.models import (
     ApprovalRequest,
     ChannelCard,
     ChannelConnection,
+    RelayMessage,
 )
 from approvals.models.channels import Shows
 
@@ -101,6 +102,7 @@ def look_again(people: Collection[int] | None = None) -> None:
         concerned = Q(person=None) | Q(person__in=any_of(people, int))
         rows = rows.filter(concerned | Q(person__in=delegates.values("delegate")))
     rows.update(synced_at=None, attempts=0)
+    RelayMessage.objects.update(synced_at=None, attempts=0)
 
 
 def try_again(row: Any, retry_after: int = 0) -> None:

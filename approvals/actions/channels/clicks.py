@@ -16,6 +16,7 @@ from approvals.models import (
     ChannelClick,
     ChannelConnection,
     ChannelLinkOffer,
+    RelayMessage,
 )
 
 #: Rows that are pruned at a time.
@@ -70,10 +71,11 @@ def reply_sent(click: ChannelClick) -> None:
 
 
 def old_channel_rows(before: datetime) -> tuple[QuerySet[Any], ...]:
-    """Return clicks and finished cards older than this, and links that no longer work."""
+    """Return clicks, finished cards and messages older than this, and links that no longer work."""
     return (
         ChannelClick.objects.filter(done_at__lt=before),
         ChannelCard.objects.filter(reported=True, posted_at__lt=before),
+        RelayMessage.objects.filter(ended=True, posted_at__lt=before),
         ChannelLinkOffer.objects.filter(expires_at__lt=timezone.now()),
     )
 

@@ -47,9 +47,7 @@ def offer_link(
 def offer_of(token: str) -> ChannelLinkOffer:
     """Return the offer of a link. Raise NotFound if it was used, replaced or has expired."""
     gone = NotFound(
-        _(
-            "This link was used or has expired. Click a button on a card again to get a new one."
-        )
+        _("This link was used or has expired. Ask for a new one where you got it.")
     )
     try:
         nonce = signing.loads(token, salt=_SALT, max_age=VALID_FOR)
@@ -69,7 +67,7 @@ def link_account(token: str, *, by: User) -> ChannelAccount:
     """Link the account that a link is for with this person's, and use the link up. Raise NotFound or Conflict."""
     with transaction.atomic():
         offer = offer_of(token)
-        channel = offer.connection.get_kind_display()
+        channel = offer.connection.label
         if not ChannelLinkOffer.objects.filter(pk=offer.pk).delete()[0]:
             # Another tab was faster.
             raise NotFound(_("This link was used already."))

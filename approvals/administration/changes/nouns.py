@@ -36,4 +36,5 @@ NOUNS: Mapping[str, Noun] = {
     Kind.TOKEN_ISSUER: issuers.TokenIssuers(),
     Kind.TOKEN_MAPPING: issuers.TokenMappings(),
     Kind.CHANNEL: channels.Connection(),
+    Kind.RELAY: channels.RelaySettings(),
 }

@@ -1,4 +1,4 @@
-"""Connect a channel in which people answer: it lets them decide from there, so a second administrator confirms it."""
+"""Connect channels in which people answer, and relays: people can decide from there, so a second administrator confirms."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db import transaction
 
 from approvals.access.administrators import needs_second
 from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.channels import relays
 from approvals.actions.channels.connections import (
     described_connection,
     remove_connection,
@@ -17,6 +18,7 @@ from approvals.actions.channels.connections import (
 )
 from approvals.administration.changeable import lock_people
 from approvals.models import PendingChange
+from approvals.models.channels import Shows
 from approvals.states import Door
 
 
@@ -43,3 +45,49 @@ def disconnect(kind: str, *, by: User) -> None:
     with transaction.atomic():
         lock_people(by)
         remove_connection(kind, by=by, via=Door.DASHBOARD)
+
+
+def store_relay(stored: Mapping[str, Any], *, by: User) -> PendingChange | None:
+    """Store a relay, or return the pending change if it may carry more, or elsewhere, than before. Raise NotAllowed."""
+    name = stored["name"]
+    with transaction.atomic():
+        standing = lock_people(by)
+        before = relays.described_relay(name)
+        if _loosens(before, stored):
+            if needs_second(standing):
+                return request_change(
+                    Kind.RELAY,
+                    dict(stored),
+                    subject=name,
+                    before=before,
+                    by=by,
+                    via=Door.DASHBOARD,
+                )
+            record_alone(Kind.RELAY, channel=name, by=by, via=Door.DASHBOARD)
+        relays.write_relay(stored, by=by, via=Door.DASHBOARD)
+    return None
+
+
+def rotate_relay_secret(name: str, *, by: User) -> str:
+    """Replace the secret of a relay, and return the new one. Raise NotAllowed or NotFound."""
+    with transaction.atomic():
+        lock_people(by)
+        return relays.rotate_secret(name, by=by, via=Door.DASHBOARD)
+
+
+def remove_relay(name: str, *, by: User) -> None:
+    """Remove a relay. Raise NotAllowed or NotFound."""
+    with transaction.atomic():
+        lock_people(by)
+        relays.remove_relay(name, by=by, via=Door.DASHBOARD)
+
+
+def _loosens(before: Mapping[str, Any] | None, stored: Mapping[str, Any]) -> bool:
+    """Return whether a relay is new, has another address, or may carry more than before."""
+    if before is None or before["address"] != stored["address"]:
+        return True
+    order = list(Shows.values)
+    more = order.index(stored["shows"]) > order.index(before["shows"])
+    former = before["up_to"]
+    limit = stored["up_to"]
+    return more or (former is not None and (limit is None or limit > former))

@@ -21,6 +21,7 @@ FIELDS = (
     "route",
     "slack_url",
     "channel_id",
+    "relay",
     "shows",
     "min_priority",
     "tool_name",
@@ -29,7 +30,7 @@ FIELDS = (
     "active",
 )
 #: The audience is recorded by name. Anyone who knows the Slack address can post there.
-UNRECORDED = {"person", "group", "slack_url"}
+UNRECORDED = {"person", "group", "slack_url", "relay"}
 
 
 def store_rule(
@@ -70,6 +71,7 @@ def _record(rule: NotificationRule, change: str, by: User, via: Door) -> None:
         "rule_id": rule.pk,
         "person": rule.person.get_username() if rule.person else None,
         "team": rule.group.name if rule.group else None,
+        "relay": rule.relay.team_name if rule.relay else None,
         **{name: getattr(rule, name) for name in FIELDS if name not in UNRECORDED},
     }
     audit.record("rule.changed", SUBJECT, data=data, actor=by, via=via)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.administration.forms import combobox
 from approvals.administration.people.queries import roles_by_group
+from approvals.models import ChannelConnection
 from approvals.models.subscriptions import NotificationRule, channel_in
 from approvals.text.text import visible
 
@@ -23,6 +24,13 @@ def group_choices() -> list[tuple[str, str]]:
         ("", str(_("Choose a team or role"))),
         *((str(pk), roles.get(pk) or visible(name)) for pk, name in groups),
     ]
+
+
+class RelayField(forms.ModelChoiceField):  # type: ignore[type-arg]  # generic to the type checker only
+    """A relay, by its name."""
+
+    def label_from_instance(self, obj: ChannelConnection) -> str:
+        return obj.team_name
 
 
 class NotificationRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
@@ -48,12 +56,14 @@ class NotificationRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generi
             "slack_url",
             "channel_id",
             "shows",
+            "relay",
             "min_priority",
             "tool_name",
             "above_amount",
             "to_assignee",
             "active",
         )
+        field_classes: ClassVar = {"relay": RelayField}
         labels: ClassVar = {"route": _("How"), "active": _("Active")}
         widgets: ClassVar = {"tool_name": combobox("tools")}
 

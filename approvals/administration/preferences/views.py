@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -31,6 +33,7 @@ from approvals.http import (
     refusals_as_pages,
     require_safe_or_POST,
 )
+from approvals.models import ChannelAccount, ChannelConnection
 from approvals.models.preferences import Theme
 from approvals.outbound.mailing import mail_to, send_now
 from approvals.outbound.push import is_available, public_key
@@ -56,6 +59,7 @@ WAYS = {
     "browser": gettext_lazy("Open page"),
     Channel.PUSH: gettext_lazy("Device"),
     Channel.CARD: gettext_lazy("Direct message"),
+    Channel.RELAY: gettext_lazy("Chat (relay)"),
 }
 #: Pages and devices announce every new request, whoever its assignee; open pages show notes anyway; cards are of requests.
 NEVER = {
@@ -111,21 +115,22 @@ def theme(request: SignedIn) -> HttpResponse:
 def notifications(request: SignedIn) -> HttpResponse:
     """A person's notifications and quiet hours."""
     stored = preferences_of(request.user)
+    ways = _ways(request.user)
     form = QuietHoursForm(sent(request), instance=stored)
     if form.is_valid():
         wanted = set(request.POST.getlist("wanted"))
-        muted = [name for name in _names(request.standing) if name not in wanted]
+        muted = [name for name in _names(ways, request.standing) if name not in wanted]
         actions.store_preferences(request.user, form.cleaned_data | {"muted": muted})
         messages.success(request, _("Your notifications are saved."))
         return redirect("approvals:notifications")
     muted = preferences_of(request.user).muted
     lines = [
-        (words, [_cell(way, kind, muted) for way in WAYS])
+        (words, [_cell(way, kind, muted) for way in ways])
         for kind, words in _mutable(request.standing).items()
     ]
     context = {
         "form": form,
-        "ways": WAYS.values(),
+        "ways": ways.values(),
         "lines": lines,
         "mail": settings.HITL_MAIL,
         "rules": rules_for(request.user.pk),
@@ -148,10 +153,18 @@ def _mutable(viewer: Standing) -> dict[str, Any]:
     }
 
 
-def _names(viewer: Standing) -> list[str]:
+def _ways(person: User) -> dict[str, Any]:
+    """Return the channels of notifications; relays only for people with a linked account."""
+    linked = ChannelAccount.objects.filter(
+        user=person, connection__kind=ChannelConnection.Kind.RELAY
+    ).exists()
+    return {way: name for way, name in WAYS.items() if way != Channel.RELAY or linked}
+
+
+def _names(ways: Iterable[str], viewer: Standing) -> list[str]:
     return [
         name
-        for way in WAYS
+        for way in ways
         for kind in _mutable(viewer)
         if (name := f"{way}:{kind}") not in NEVER
     ]

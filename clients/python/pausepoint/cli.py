@@ -18,6 +18,7 @@ from typing import Any
 from pausepoint import commands, hook, strict_json
 from pausepoint.connect import command as connect
 from pausepoint.desk import Desk, DeskError, StillWaiting
+from pausepoint.relay_kit import command as relay_kit
 from pausepoint.terminal import visible
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if args.run is connect.run:
             return int(connect.run(args))
+        if args.run is relay_kit.run:
+            return int(relay_kit.run(args))
         with Desk(args.url, args.key, patience=30) as desk:
             return int(args.run(desk, args))
     except StillWaiting as waiting:
@@ -168,6 +171,11 @@ def _add_agents(added: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     connect.add_arguments(connecting)
     connecting.set_defaults(run=connect.run)
+
+    checking = added.add_parser(
+        "relay-kit", help="check a relay that carries requests into a chat"
+    )
+    relay_kit.add_arguments(checking)
 
 
 def _add_lists(added: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -138,7 +138,8 @@ def test_the_mail_says_who_mentions_one_where_also_after_the_end():
     line = f"{request.title} ({request.workflow.agent})"
     assert (message.to, message.subject) == (["carol@example.org"], f"[Pausepoint] bob mentioned you: {line}")
     assert message.body.splitlines() == [
-        f"bob mentioned you: {line}", f"https://desk.example.org{request.get_absolute_url()}",
+        f"bob mentioned you: {line}", f"https://desk.example.org{request.get_absolute_url()}", "",
+        "Replies to this email are not read. Open a link to answer.",
     ]  # fmt: skip
 
 

@@ -38,6 +38,7 @@ def test_a_person_gets_a_mail_with_title_agent_and_links_and_nothing_else():
         f"https://desk.example.org/requests/{request.pk}/\n"
         f"Approve: {confirm_link(request, reader, Verdict.APPROVE)}\n"
         f"Reject: {confirm_link(request, reader, Verdict.REJECT)}\n"
+        "\nReplies to this email are not read. Open a link to answer.\n"
     )  # fmt: skip
     rows = OutboxEvent.objects.order_by("pk")
     assert [(row.target, row.delivered_at is not None) for row in rows] == [

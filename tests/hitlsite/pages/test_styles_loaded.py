@@ -22,7 +22,8 @@ ADDRESSES = (
     "/settings/absence/", "/settings/attention/", "/settings/connect/", "/settings/display/",
     "/settings/grants/", "/settings/keys/", "/settings/notifications/", "/settings/people/", "/settings/policy/",
     "/settings/policy/change/", "/settings/rules/", "/settings/scim/", "/settings/scopes/", "/settings/sessions/",
-    "/settings/sign-in/", "/settings/single-sign-on/", "/settings/slack/", "/settings/microsoft-teams/", "/settings/system/",
+    "/settings/sign-in/", "/settings/single-sign-on/", "/settings/slack/", "/settings/microsoft-teams/", "/settings/relays/",
+    "/settings/system/",
     "/settings/token-issuers/", "/settings/tools/", "/settings/webhooks/",
 )  # fmt: skip
 #: States and kinds of fields have a style where a page makes something of them.

@@ -22,6 +22,9 @@ ROOMS = ("approvals.api.", "chats.protocols.")
 OPEN = {
     "approvals.api.rest.urls.index": "a page for people, who are logged in or are shown how to",
     "approvals.api.rest.urls.openapi": "the document of the API",
+    "approvals.channels.relay.endpoint.answer": "the signature of the relay proves the call",
+    "approvals.channels.relay.endpoint.link": "the signature of the relay proves the call",
+    "approvals.channels.relay.endpoint.schema": "the schemas of the contract are public",
     "approvals.channels.slack.endpoint.events": "the signature of Slack proves the call",
     "approvals.channels.slack.endpoint.interactivity": "the signature of Slack proves the call",
     "approvals.channels.teams.endpoint.messages": "a token of Microsoft proves the call",

@@ -66,6 +66,9 @@ OPEN_TO_PROGRAMS = {
     "/api/v1/openapi.json",
     "/api/v1/leaked-keys",
     "/api/slack/interactivity",
+    "/api/v1/relays/x/answers",
+    "/api/v1/relays/x/links",
+    "/api/v1/relays/schema.json",
     "/api/slack/events",
     "/api/teams/messages",
 }

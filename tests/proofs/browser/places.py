@@ -218,6 +218,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "webhooks": ("admin", "/settings/webhooks/"),
         "slack": ("admin", "/settings/slack/"),
         "microsoft-teams": ("admin", "/settings/microsoft-teams/"),
+        "relays": ("admin", "/settings/relays/"),
         "single sign-on": ("admin", "/settings/single-sign-on/"),
         "new provider": ("admin", "/settings/single-sign-on/add/"),
         "people from a provider": ("admin", "/settings/scim/"),

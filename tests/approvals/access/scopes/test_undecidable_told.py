@@ -27,6 +27,7 @@ from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+REPLIES = "Replies to this email are not read. Open a link to answer."
 SUBJECT = "[Pausepoint] No one may decide a request: Refund order 4711? (billing)"
 TOLD = "request.undecidable"
 REFUND = APPROVAL | {"title": "Refund order 4711?", "tool_name": "refund", "agent": "billing"}
@@ -65,7 +66,7 @@ def test_who_asks_for_what_no_one_may_decide_has_administrators_told_once(decide
     carry()
     assert sent() == [(["root@example.org"], SUBJECT)]
     [message] = mail.outbox
-    assert message.body.splitlines() == [SUBJECT.removeprefix("[Pausepoint] "), request.public_url]
+    assert message.body.splitlines() == [SUBJECT.removeprefix("[Pausepoint] "), request.public_url, "", REPLIES]
     entry = AuditEntry.objects.get(event=TOLD)
     assert (entry.actor_name, entry.via, entry.data) == ("", "system", {"why": first.body["warnings"][0]})
     hook = OutboxEvent.objects.get(name=TOLD, target=f"endpoint:{endpoint.pk}")
@@ -99,7 +100,7 @@ def test_an_administrator_who_may_not_see_the_request_reads_no_title(decider, ro
     [message] = [each for each in mail.outbox if each.to == [limited.email]]
     assert message.subject == "[Pausepoint] No one may decide a request"
     assert message.body.splitlines() == [
-        "No one may decide a request", "https://desk.example.org/settings/scopes/",
+        "No one may decide a request", "https://desk.example.org/settings/scopes/", "", REPLIES,
     ]  # fmt: skip
 
 

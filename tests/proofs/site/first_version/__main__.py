@@ -29,7 +29,8 @@ from approvals.models import BreakGlassAccount, Flood, GroupMapping, Preferences
 from approvals.actions.channels.cards import store_card
 from approvals.actions.channels.clicks import NewClick, store_click
 from approvals.actions.channels.connections import ChannelSecrets, encrypted
-from approvals.models import ChannelAccount, ChannelConnection, ChannelIssuer, ScimGroup, ScimPerson, ScimRefusal
+from approvals.actions.channels.relays import open_message, sealed
+from approvals.models import ChannelAccount, ChannelConnection, ChannelIssuer, Relay, ScimGroup, ScimPerson, ScimRefusal
 from approvals.models import TeamSettings, TokenIssuer, ToolSettings
 from approvals.states import Door, Verdict, Width
 from django.utils import timezone
@@ -82,6 +83,9 @@ slack = ChannelConnection.objects.create(kind="slack", secret=secret, **slack)
 ChannelAccount.objects.create(connection=slack, team_id="T1", external_id="U1", user=approver)
 store_card(slack, waiting, "C1", "1.1", person=None, shows="input", look="1")
 clicked = {"team_id": "T1", "external_id": "U1", "channel_id": "C1", "message_ts": "1.1"}
+relay = ChannelConnection.objects.create(kind="relay", team_id="chat", team_name="chat", secret=sealed("whsec_1"))
+Relay.objects.create(connection=relay, address="https://relay.example.com/", shows="input", up_to=100)
+open_message(ChannelAccount.objects.create(connection=relay, team_id="chat", external_id="u-1", user=approver), waiting)
 store_click(slack, NewClick(key="1", data={"action": "link"}, **clicked))
 Flood.objects.create(requested_by_id=requester.pk, agent="billing", tool_name="Wire", told_at=timezone.now())
 """
