@@ -14,6 +14,7 @@ from approvals.models.channels import (
 )
 from approvals.models.comments import RequestComment
 from approvals.models.decisions import Decision
+from approvals.models.engines import EngineConnection
 from approvals.models.keys import ApiKey, TokenIssuer
 from approvals.models.outbox import OutboxEvent
 from approvals.models.people import (
@@ -66,6 +67,7 @@ __all__ = [
     "ChannelConnection",
     "ChannelLinkOffer",
     "Decision",
+    "EngineConnection",
     "EventStream",
     "Flood",
     "FollowUp",

@@ -122,6 +122,7 @@ class PendingChange(models.Model):
         TOKEN_ISSUER = "token_issuer", _("Token issuer")
         TOKEN_MAPPING = "token_mapping", _("Mapping of tokens")
         CHANNEL = "channel", _("Channel for answers")
+        ENGINE = "engine", _("Engine")
 
     #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)

@@ -16,6 +16,7 @@ from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.outbound import outbox, push
 from approvals.outbound.messages import ALONE, MENTIONED, UNDECIDABLE, Mention
+from approvals.outbound.person_mails import due_for
 from approvals.outbound.quiet_hours import preferences_of_people
 from approvals.states import Channel
 
@@ -59,7 +60,7 @@ def _rows(
                 channel=channel,
                 target=target,
                 lane=lane,
-                next_attempt_at=outbox.due_for(preferences, request),
+                next_attempt_at=due_for(preferences, request),
             )
 
 

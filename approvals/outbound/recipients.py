@@ -17,6 +17,7 @@ from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubs
 from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import outbox, push
 from approvals.outbound.on_call import in_place_of_absent, members_on_duty
+from approvals.outbound.person_mails import due_for, notify_person
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.policy.follow_ups import follow_ups
 from approvals.policy.terms import People, terms_of
@@ -93,7 +94,7 @@ def _fits(rule: NotificationRule, request: ApprovalRequest) -> bool:
 
 def notify_assignee(request: ApprovalRequest, person: User) -> None:
     """Write a mail to a new assignee, and a direct message by a rule; call this inside the transaction of the event."""
-    outbox.notify_person("request.assigned", request, person)
+    notify_person("request.assigned", request, person)
     rules = NotificationRule.objects.filter(active=True, to_assignee=True)
     fitting = [
         rule
@@ -109,7 +110,7 @@ def notify_assignee(request: ApprovalRequest, person: User) -> None:
         channel=Channel.CARD,
         target=f"card:{fitting[0].pk}:{person.pk}",
         lane=CARDS,
-        next_attempt_at=outbox.due_for(preferences, request),
+        next_attempt_at=due_for(preferences, request),
     )
     outbox.write_request_event("request.assigned", [row], request)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from approvals.administration.changes import (
     channels,
+    engines,
     issuers,
     keys,
     people,
@@ -36,4 +37,5 @@ NOUNS: Mapping[str, Noun] = {
     Kind.TOKEN_ISSUER: issuers.TokenIssuers(),
     Kind.TOKEN_MAPPING: issuers.TokenMappings(),
     Kind.CHANNEL: channels.Connection(),
+    Kind.ENGINE: engines.Engines(),
 }

@@ -213,6 +213,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "key": ("admin", f"/settings/keys/{key}/"),
         "rotate": ("admin", f"/settings/keys/{key}/rotate/"),
         "own keys": ("requester", "/settings/keys/"),
+        "engines": ("admin", "/settings/engines/"),
+        "engine": ("admin", f"/settings/engines/{engine}/"),
         "token issuers": ("admin", "/settings/token-issuers/"),
         "token issuer": ("admin", f"/settings/token-issuers/{issuer}/"),
         "webhooks": ("admin", "/settings/webhooks/"),
