@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -41,6 +42,17 @@ def deliveries_of(request: ApprovalRequest) -> QuerySet[OutboxEvent]:
     return OutboxEvent.objects.filter(
         channel=Channel.ENGINE, target=f"engine:{request.pk}"
     )
+
+
+def unsettled_deliveries() -> Mapping[str, QuerySet[OutboxEvent]]:
+    """Return the deliveries that an engine did not take, and those that it may have got, by their state."""
+    ended = OutboxEvent.objects.filter(
+        channel=Channel.ENGINE, delivered_at=None, dead_at__isnull=False
+    )
+    return {
+        CallbackState.NOT_TAKEN: ended.exclude(uncertain=True),
+        CallbackState.UNKNOWN: ended.filter(uncertain=True),
+    }
 
 
 def callback_of(request: ApprovalRequest) -> ShownCallback | None:
