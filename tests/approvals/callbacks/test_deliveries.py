@@ -56,7 +56,7 @@ def test_the_decision_travels_with_its_times_and_the_credential():
     known = {"request_id": str(request.pk), "verdict": "approve", "by": "bob", "status": "approved", "id": "run-7"}
     known |= {"tool_call_id": "call-1", "comment": "Go on.", "workflow_id": request.workflow.key}
     assert {name: decision[name] for name in known} == known
-    assert decision["deadline"] and decision["decided_at"]
+    assert None not in (decision["deadline"], decision["decided_at"])
     assert (state(request), events()) == (("taken", ""), [])
 
 

@@ -45,7 +45,7 @@ def test_an_administrator_adds_an_engine_whose_credential_is_stored_encrypted_an
     words = parse(shown).words
     assert "POST https://temporal.example.org/api/v1/namespaces/default/workflows/refund-4711/update/decide" in words
     assert "Authorization: Bearer •••" in words
-    recorded = str(list(AuditEntry.objects.values_list("data", flat=True)))
+    recorded = str(list(AuditEntry.objects.values_list("body", flat=True)))
     assert (SECRET in shown + recorded, engine.secret in shown + recorded) == (False, False)
     entry = AuditEntry.objects.get(event="engine.changed").data
     assert entry == {

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
+
+import httpx
 
 FLOW = """
 import json, sys
@@ -28,10 +28,11 @@ def free_port() -> int:
 def wait_for(address: str) -> None:
     for _attempt in range(900):
         try:
-            with urllib.request.urlopen(f"{address}/health", timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
+            httpx.get(f"{address}/health", timeout=5)
+        except httpx.HTTPError:
             time.sleep(0.2)
+        else:
+            return
     raise SystemExit("The server does not answer.")
 
 

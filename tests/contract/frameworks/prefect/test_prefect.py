@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.request import Request, urlopen
 
+import httpx
 import pytest
 
+from tests.contract.frameworks.conftest import SOON
 from tests.contract.frameworks.engines import (
     EngineProgram,
     check_kills,
@@ -29,9 +29,8 @@ def engine(desk: Server, tmp_path: Path) -> Iterator[EngineProgram]:
 
 
 def flow_runs(engine: EngineProgram) -> list[str]:
-    body = Request(f"{engine.urls[0]}/flow_runs/filter", b"{}", {"Content-Type": "application/json"})
-    with urlopen(body) as response:
-        return [run["id"] for run in json.load(response)]
+    reply = httpx.post(f"{engine.urls[0]}/flow_runs/filter", json={}, timeout=SOON)
+    return [run["id"] for run in reply.json()]
 
 
 def test_a_decision_counts_once(desk, engine):

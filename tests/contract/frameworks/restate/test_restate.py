@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.request import Request, urlopen
 
+import httpx
 import pytest
 
 from tests.contract.frameworks.conftest import SOON
@@ -32,10 +31,8 @@ def engine(desk: Server, tmp_path: Path) -> Iterator[EngineProgram]:
 
 def resolve(engine: EngineProgram, run: str, request: str) -> None:
     """Let another program answer first."""
-    body = json.dumps({"request_id": request, "verdict": "expire"}).encode()
-    kind = {"Content-Type": "application/json"}
-    with urlopen(Request(f"{engine.urls[0]}/Refunds/{run}/decide", body, kind)) as response:
-        assert response.status == 200
+    answer = {"request_id": request, "verdict": "expire"}
+    assert httpx.post(f"{engine.urls[0]}/Refunds/{run}/decide", json=answer, timeout=SOON).status_code == 200
 
 
 def test_a_decision_counts_once(desk, engine):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.request import urlopen
 
+import httpx
 import pytest
 
 from tests.contract.frameworks.engines import (
@@ -29,8 +28,8 @@ def engine(desk: Server, tmp_path: Path) -> Iterator[EngineProgram]:
 
 
 def updates(engine: EngineProgram, run: str) -> int:
-    with urlopen(f"{engine.urls[0]}/api/v1/namespaces/default/workflows/{run}/history") as response:
-        events = json.load(response)["history"]["events"]
+    history = httpx.get(f"{engine.urls[0]}/api/v1/namespaces/default/workflows/{run}/history")
+    events = history.json()["history"]["events"]
     return sum(event["eventType"] == "EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED" for event in events)
 
 
