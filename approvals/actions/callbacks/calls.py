@@ -26,6 +26,8 @@ from approvals.outbound.webhooks import USER_AGENT, signed_headers
 
 #: A Temporal update and a handler of Restate answer once the workflow has handled them.
 SECONDS = 20.0
+#: In place of a credential.
+HIDDEN = "•••"
 
 
 class UnreadableSecret(Exception):
@@ -66,9 +68,8 @@ def send(call: EngineCall, target: Target, *, private: bool) -> EngineReply:
     headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
     headers |= call.headers
     if call.signed_as:
-        body = call.body.decode()
-        secrets = [target.secret]
-        headers |= signed_headers(call.signed_as, body, secrets, at=timezone.now())
+        signed = call.body.decode(), [target.secret]
+        headers |= signed_headers(call.signed_as, *signed, at=timezone.now())
     response = http_post.exchange(
         call.method,
         call.url,
@@ -78,8 +79,12 @@ def send(call: EngineCall, target: Target, *, private: bool) -> EngineReply:
         seconds=SECONDS,
         max_bytes=MAX_RESPONSE,
     )
+    body = response.body
+    if target.secret:
+        # An engine that repeats its credential in a message must not bring it into the record.
+        body = body.replace(target.secret.encode(), HIDDEN.encode())
     try:
-        document = json.loads(response.body)
+        document = json.loads(body)
     except (ValueError, RecursionError):
         document = None
     return EngineReply(response.status, document)

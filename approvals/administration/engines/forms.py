@@ -61,7 +61,7 @@ class EngineForm(forms.Form):
 
     def __init__(self, data: Any, row: EngineConnection | None = None) -> None:
         super().__init__(data)
-        self.row = row
+        self.has_secret = row is not None and bool(row.secret)
         if row is not None:
             self.initial = {name: getattr(row, name) for name in COLUMNS}
             self.fields["name"].disabled = True
@@ -98,7 +98,7 @@ class EngineForm(forms.Form):
     def _check_secret(self, kind: str, secret: str | None) -> None:
         if secret is None or (not secret and not self._replaces(kind)):
             return
-        if self.row is not None and not secret:
+        if self.has_secret and not secret:
             # The credential must not go to another host than the one that it was entered for.
             words = _("Enter the credential again, because the address has changed.")
             self.add_error("secret", words)
@@ -108,13 +108,10 @@ class EngineForm(forms.Form):
 
     def _replaces(self, kind: str) -> bool:
         """Return whether an empty field leaves no credential that fits: for a new signing handler, or at another address."""
-        if self.row is None:
+        if not self.has_secret:
             return kind == EngineKind.OWN_HANDLER
-        moved = any(
-            self.cleaned_data.get(name) != getattr(self.row, name)
-            for name in ("kind", "url")
-        )
-        return bool(self.row.secret) and moved
+        fields = self.cleaned_data
+        return any(fields.get(name) != self.initial[name] for name in ("kind", "url"))
 
 
 def _signs(secret: str) -> bool:

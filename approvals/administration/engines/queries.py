@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from approvals.actions.callbacks.calls import HIDDEN
 from approvals.db.cursors import page_before
 from approvals.engines.calls import Target
 from approvals.engines.kinds import ENGINES
 from approvals.models import EngineConnection, OutboxEvent
 from approvals.outbound.outbox import lane_of_engine
 from approvals.queries.engines import CallbackState, state_of
-from approvals.states import Channel
+from approvals.states import Channel, EngineKind
 from approvals.text.secrets import mask_text
 from approvals.text.text import visible
 
 PAGE = 50
-#: In place of a credential.
-HIDDEN = "•••"
 #: A decision as engines get it.
 EXAMPLE = {
     "request_id": "0190c0de-4711-7000-8000-000000000000",
@@ -58,6 +57,27 @@ class Delivery:
     at: datetime
     attempts: int
     note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownEngine:
+    """An engine on pages, without its credential."""
+
+    pk: int
+    name: str
+    kind: str
+    url: str
+    disabled: bool
+
+
+def shown_engine(connection: EngineConnection) -> ShownEngine:
+    return ShownEngine(
+        pk=connection.pk,
+        name=connection.name,
+        kind=str(EngineKind(connection.kind).label),
+        url=connection.url,
+        disabled=connection.disabled_at is not None,
+    )
 
 
 def preview_of(connection: EngineConnection) -> Preview:

@@ -34,9 +34,10 @@ def engines(request: SignedIn) -> HttpResponse:
     form = EngineForm(sent(request))
     if form.is_valid() and _saved(request, form, None):
         return redirect("approvals:engines")
+    rows = EngineConnection.objects.order_by("name")
     context = _context(request) | {
         "form": form,
-        "rows": EngineConnection.objects.order_by("name"),
+        "rows": [queries.shown_engine(row) for row in rows],
     }
     return form_page(request, "engines/engines.html", context)
 
@@ -55,7 +56,7 @@ def engine(request: SignedIn, pk: int) -> HttpResponse:
     deliveries, more = queries.deliveries_to(stored, before=before)
     context = _context(request) | {
         "form": form,
-        "engine": stored,
+        "engine": queries.shown_engine(stored),
         "preview": queries.preview_of(stored),
         "deliveries": deliveries,
         "next": more,

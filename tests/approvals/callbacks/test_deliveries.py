@@ -237,6 +237,14 @@ def test_an_endless_response_is_cut_off_and_tried_again():
     assert (kind, note) == ("waiting", "the response is not HTTP, or incomplete") or "longer than" in note
 
 
+def test_a_credential_that_an_engine_repeats_stays_out_of_record_and_pages():
+    with serve(lambda got: document(400, {"message": f"Bad key {SECRET}"})) as there:
+        request = approved("temporal", there.url(""))
+        carry()
+    assert state(request) == ("not_taken", "Bad key •••")
+    assert AuditEntry.objects.get(event="callback.not_taken").data["reason"] == "Bad key •••"
+
+
 def test_a_private_address_is_never_called_unless_an_administrator_allows_it():
     with serve(lambda got: document(200, SUCCESS)) as there:
         request = make_waiting(make_engine("temporal", there.url(""), private=False), alice())
