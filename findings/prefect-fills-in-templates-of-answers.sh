@@ -1,7 +1,10 @@
-#!/bin/sh
-# Prefect fills in templates in the answer that resumes a paused flow run: text of an agent or a person inside an answer of any
-# other type than text is evaluated on the server before the flow gets it. Sent as one JSON text, it arrives as it was.
-set -eu
+#!/usr/bin/env bash
+# Prefect: a flow pauses for an answer with `pause_flow_run(wait_for_input=...)`, and a desk resumes it over the API. The answer contains an
+# input that an agent proposed and a person approved, as JSON.
+# Guess: the flow gets what was sent. Seen: an object with `__prefect_kind` inside the answer is evaluated by the server first, such as a Jinja
+# template, so that the flow runs another input than the approved one. Sent as JSON in one text, it arrives as it was.
+# Fails if that has changed.
+set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
@@ -44,7 +47,7 @@ def resume():
         client._client.post(f"/flow_runs/{ids[0]}/resume", json=body).raise_for_status()
 
 
-with prefect_test_harness(server_startup_timeout=120):
+with prefect_test_harness(server_startup_timeout=280):
     threading.Thread(target=resume).start()
     edited, text = refund()
 print("sent:", SENT)
