@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -44,15 +43,11 @@ def deliveries_of(request: ApprovalRequest) -> QuerySet[OutboxEvent]:
     )
 
 
-def unsettled_deliveries() -> Mapping[str, QuerySet[OutboxEvent]]:
-    """Return the deliveries that an engine did not take, and those that it may have got, by their state."""
-    ended = OutboxEvent.objects.filter(
+def unsettled_deliveries() -> QuerySet[OutboxEvent]:
+    """Return the deliveries that an engine did not take, and with `uncertain` those that it may have got."""
+    return OutboxEvent.objects.filter(
         channel=Channel.ENGINE, delivered_at=None, dead_at__isnull=False
     )
-    return {
-        CallbackState.NOT_TAKEN: ended.exclude(uncertain=True),
-        CallbackState.UNKNOWN: ended.filter(uncertain=True),
-    }
 
 
 def callback_of(request: ApprovalRequest) -> ShownCallback | None:

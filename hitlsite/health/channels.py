@@ -11,7 +11,7 @@ from approvals.channels.slack.states import socket_state_of, state_of
 from approvals.models import ChannelConnection, EngineConnection
 from approvals.models.channels import SocketState
 from approvals.outbound.outbox import lane_of_engine, undelivered_events
-from approvals.queries.engines import CallbackState, unsettled_deliveries
+from approvals.queries.engines import unsettled_deliveries
 from approvals.states import Channel
 from approvals.text.text import visible
 from hitlsite.health.parts import OK, WARN, SystemPart
@@ -33,7 +33,7 @@ def channels() -> Iterator[SystemPart]:
 
 
 def engines() -> Iterator[SystemPart]:
-    unknown = unsettled_deliveries()[CallbackState.UNKNOWN]
+    unknown = unsettled_deliveries().filter(uncertain=True)
     failing = undelivered_events(Channel.ENGINE).filter(attempts__gt=2)
     for connection in EngineConnection.objects.filter(disabled_at=None):
         lane = lane_of_engine(connection.name)

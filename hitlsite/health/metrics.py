@@ -286,8 +286,10 @@ def _engines() -> Metric:
         "Decisions that an engine did not take, or may have got, and that no one has settled.",
         labels=["state"],
     )
-    for state, rows in unsettled_deliveries().items():
-        metric.add_metric([state], rows.order_by()[:CAP].count())
+    ended = unsettled_deliveries().order_by().values_list("uncertain", flat=True)
+    unknown = [bool(uncertain) for uncertain in ended[:CAP]]
+    metric.add_metric(["not_taken"], unknown.count(False))
+    metric.add_metric(["unknown"], unknown.count(True))
     return metric
 
 
