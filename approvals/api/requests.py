@@ -266,7 +266,7 @@ def ask_from(sent: NewRequest) -> Ask:
         default_response=sent.default_response if sent.has_default else ABSENT,
         step_path=sent.step_path,
         callback_url=sent.callback_url or "",
-        callback=sent.callback and sent.callback.model_dump(),
+        callback=None if sent.callback is None else sent.callback.model_dump(),
         assigned_to=None
         if sent.assigned_to is None
         else queries.user_named(sent.assigned_to),

@@ -209,13 +209,14 @@ class Card:
         votes_on = (
             self.request.input_digest if self.voting and self.request.pending else ""
         )
-        return f"{self.request.status}-{votes_on or self.request.changed_at.timestamp()}-{self.may_close}"
+        delivery = self.callback.state if self.callback else ""
+        return f"{self.request.status}-{votes_on or self.request.changed_at.timestamp()}-{self.may_close}{delivery}"
 
     @property
     def render_key(self) -> Hashable:
         """The cache key of the card: people with the same key see the same card."""
         more = (self.may_reveal, self.why_not, self.voting and self.voting.look)
-        more = (*more, self.callback, self.may_settle)
+        delivery = (self.callback, self.may_settle)
         return (
             self.request.pk,
             self.version,
@@ -223,6 +224,7 @@ class Card:
             self.may_cancel,
             self.holder,
             *more,
+            *delivery,
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -9,8 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.access.standing import Standing
-from approvals.actions.locking import read_again
+from approvals.access.standing import Standing, read_again
 from approvals.actions.publishing import notify
 from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import ApprovalRequest, OutboxEvent
@@ -69,7 +69,7 @@ def _write(row: OutboxEvent, what: str) -> None:
     if what == ARRIVED:
         outbox.mark_delivered(row, note=row.last_error)
         return
-    columns = {"uncertain": False}
+    columns: dict[str, Any] = {"uncertain": False}
     if what == SEND:
         columns |= {"dead_at": None, "attempts": 0}
         columns |= {"next_attempt_at": Now(), "sent_again_at": Now()}
