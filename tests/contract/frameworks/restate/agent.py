@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -56,7 +57,10 @@ async def main() -> None:
         "RESTATE_DEFAULT_NUM_PARTITIONS": "2",
     }
     with open(Path(sys.argv[1]) / "restate.log", "wb") as log:
-        server = subprocess.Popen([str(SERVER)], env=os.environ | settings, stdout=log, stderr=log)
+        # npm's command starts the server as a child.
+        server = subprocess.Popen(
+            [str(SERVER)], env=os.environ | settings, stdout=log, stderr=log, start_new_session=True
+        )
     try:
         await register(admin, service)
         print("READY", f"http://127.0.0.1:{ingress}", flush=True)
@@ -66,7 +70,7 @@ async def main() -> None:
         for task in tasks:
             task.cancel()
     finally:
-        server.kill()
+        os.killpg(server.pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":
