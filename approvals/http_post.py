@@ -33,6 +33,10 @@ class Undelivered(Exception):
     """The request got no valid response; the message gives the reason."""
 
 
+class ResponseLost(Undelivered):
+    """The request was sent and may have arrived, but got no valid response."""
+
+
 def post(
     url: str,
     body: bytes,
@@ -90,18 +94,26 @@ def exchange(
     seconds: float,
     max_bytes: int,
 ) -> FullResponse:
-    """Send a request and return its response, with a body of at most `max_bytes`. Raise Undelivered as `post`."""
+    """Send a request and return its response, with a body of at most `max_bytes`.
+
+    Raise Undelivered as `post`: ResponseLost once the request was sent.
+    """
     deadline = time.monotonic() + seconds
     headers = {"Accept-Encoding": "identity", **headers}
     if body:
         headers["Content-Length"] = str(len(body))
-    with opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
-        to,
-        connection,
-    ):
-        head = _lines(f"{method} {to.path} HTTP/1.1", to, headers)
-        _send(connection, head + body, deadline)
-        received = _all(connection, deadline, MAX_HEAD + 2 * max_bytes)
+    sent = False
+    try:
+        with opened(url, deadline, allow_private=allow_private, seconds=seconds) as (
+            to,
+            connection,
+        ):
+            head = _lines(f"{method} {to.path} HTTP/1.1", to, headers)
+            _send(connection, head + body, deadline)
+            sent = True
+            received = _all(connection, deadline, MAX_HEAD + 2 * max_bytes)
+    except Undelivered as error:
+        raise (ResponseLost if sent else Undelivered)(str(error)) from error
     response = HTTPResponse(_Received(received))  # type: ignore[arg-type]  # all that it needs of a socket
     try:
         response.begin()
@@ -109,9 +121,9 @@ def exchange(
         if response.length:
             raise IncompleteRead(content)
     except (HTTPException, ValueError) as error:
-        raise Undelivered(_("the response is not HTTP, or incomplete")) from error
+        raise ResponseLost(_("the response is not HTTP, or incomplete")) from error
     if len(content) > max_bytes:
-        raise Undelivered(
+        raise ResponseLost(
             _("the response is longer than %(limit)s bytes")
             % {"limit": grouped(max_bytes)}
         )

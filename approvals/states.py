@@ -261,6 +261,18 @@ class Channel(TextChoices):
     #: A card with buttons in a channel in which people answer.
     CARD = "card", _("Card with buttons")
     RELAY = "relay", _("Relay")
+    #: A decision for a durable engine that waits for it.
+    ENGINE = "engine", _("Engine")
+
+
+class EngineKind(TextChoices):
+    """The kind of a durable engine, in which a workflow waits for a decision."""
+
+    TEMPORAL = "temporal", "Temporal"
+    RESTATE = "restate", "Restate"
+    TRIGGER_DEV = "trigger_dev", "Trigger.dev"
+    PREFECT = "prefect", "Prefect"
+    OWN_HANDLER = "own_handler", _("Your own handler, such as for DBOS")
 
 
 class Route(TextChoices):

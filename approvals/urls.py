@@ -7,6 +7,7 @@ from django.urls import include, path
 from approvals.pages import (
     assignees,
     attachments,
+    callbacks,
     confirm,
     difference,
     inbox,
@@ -43,6 +44,7 @@ urlpatterns = [
     path("requests/<uuid:pk>/confirm/<str:token>/", confirm.confirm, name="confirm"),
     path("requests/<uuid:pk>/secret/", secrets.show_secret, name="secret"),
     path("requests/<uuid:pk>/cancel/", request.cancel, name="cancel"),
+    path("requests/<uuid:pk>/callback/", callbacks.settle, name="settle-callback"),
     path("requests/<uuid:pk>/claim/", assignees.claim, name="claim"),
     path("requests/<uuid:pk>/release/", assignees.release, name="release"),
     path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),

@@ -74,7 +74,12 @@ def publish_event(
 
 def _is_sent(request: ApprovalRequest, *, heard: bool) -> bool:
     """Return whether anyone gets events of a request: webhooks, people by rules, or handlers."""
-    return bool(heard or request.callback_url or settings.HITL_EVENT_HANDLERS)
+    return bool(
+        heard
+        or request.callback_url
+        or request.callback
+        or settings.HITL_EVENT_HANDLERS
+    )
 
 
 def _send(
@@ -104,6 +109,7 @@ def _send(
         stream=stream,
         data=data,
         callback_url=callback,
+        engine=_engine_of(request),
         heard=heard,
         notices=calls or event == "request.created",
     )
@@ -143,9 +149,19 @@ def publish_at_once(
         }
         callback = request.callback_url
         outbox.enqueue(
-            entry.event, stream=stream, data=data, callback_url=callback, heard=heard
+            entry.event,
+            stream=stream,
+            data=data,
+            callback_url=callback,
+            engine=_engine_of(request),
+            automatic=True,
+            heard=heard,
         )
     return heard
+
+
+def _engine_of(request: ApprovalRequest) -> str:
+    return request.callback["to"] if request.callback else ""
 
 
 def rule_record(request: ApprovalRequest) -> JsonDict:

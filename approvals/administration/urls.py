@@ -8,6 +8,7 @@ from approvals.administration import first_run
 from approvals.administration.absence import views as absence
 from approvals.administration.changes import views as changes
 from approvals.administration.connecting import views as connecting
+from approvals.administration.engines import views as engines
 from approvals.administration.issuers import views as issuers
 from approvals.administration.keys import views as keys
 from approvals.administration.notification_rules import views as rules
@@ -85,6 +86,10 @@ urlpatterns = [
         issuers.remove_mapping,
         name="remove-token-mapping",
     ),
+    path("engines/", engines.engines, name="engines"),
+    path("engines/<int:pk>/", engines.engine, name="engine"),
+    path("engines/<int:pk>/switch/", engines.switch, name="switch-engine"),
+    path("engines/<int:pk>/try/", engines.try_it, name="try-engine"),
     path("single-sign-on/", sign_in.sign_in, name="sign-in"),
     path("single-sign-on/<int:pk>/remove/", sign_in.remove, name="remove-mapping"),
     path("scim/", scim.scim, name="scim-page"),

@@ -42,6 +42,7 @@ from approvals.asking.attachments import MAX_FILES, NewFile, checked_file
 from approvals.asking.origins import Origin
 from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
 from approvals.db.canonical_json import MAX_BYTES, digest
+from approvals.engines.kinds import ENGINES
 from approvals.exceptions import Invalid
 from approvals.json_types import JsonDict, JsonMapping
 from approvals.record.audit import Subject
@@ -68,6 +69,15 @@ class Said(Document):
     """The sender."""
     text: Annotated[str, Field(max_length=MAX_TEXT_BYTES)]
     """The text of the message, as plain text."""
+
+
+class NewCallback(Document):
+    """A durable engine, such as Temporal or Restate, whose workflow waits for the decision."""
+
+    to: Annotated[str, Field(min_length=1, max_length=60)]
+    """The name of the engine under **Administration > Engines**."""
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    """The id that waits there (docs: durable engines)."""
 
 
 class NewAttachment(Document):
@@ -187,6 +197,8 @@ class NewRequest(Document):
     """The name of the agent that makes the request."""
     callback_url: WebAddress | None = None
     """Where the decision is sent, signed (docs: webhooks). Only with an API key, and without a username or password."""
+    callback: NewCallback | None = None
+    """The engine that gets the decision, instead of a `callback_url`."""
     assigned_to: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
         default=None,
         description="The user who should answer. For an approval, a user who may decide it.",
@@ -228,6 +240,8 @@ def ask_from(sent: NewRequest) -> Ask:
     said_before = [message.model_dump() for message in sent.messages]
     if said_before and (problem := transcripts.problem(said_before)):
         errors["messages"] = problem
+    if sent.callback is not None:
+        errors |= _callback_errors(sent.callback, sent.callback_url)
     if errors:
         raise Invalid(_("The request is invalid."), errors)
     return Ask(
@@ -252,11 +266,29 @@ def ask_from(sent: NewRequest) -> Ask:
         default_response=sent.default_response if sent.has_default else ABSENT,
         step_path=sent.step_path,
         callback_url=sent.callback_url or "",
+        callback=None if sent.callback is None else sent.callback.model_dump(),
         assigned_to=None
         if sent.assigned_to is None
         else queries.user_named(sent.assigned_to),
         attachments=[file.checked for file in sent.attachments],
     )
+
+
+def _callback_errors(callback: NewCallback, url: str | None) -> dict[str, str]:
+    """Return why a decision cannot be taken to this engine."""
+    if url is not None:
+        return {"callback": _("send a callback or a callback_url, not both")}
+    connection = queries.engine_named(callback.to)
+    if connection is None:
+        words = _("is no engine here; an administrator adds it under Engines")
+        return {"callback.to": words}
+    if connection.disabled_at is not None:
+        return {"callback.to": _("is disabled; an administrator can enable it")}
+    engine = ENGINES[connection.kind]
+    if not engine.id_pattern.fullmatch(callback.id):
+        words = _("is no id of this engine, such as %(example)s")
+        return {"callback.id": words % {"example": engine.id_example}}
+    return {}
 
 
 def ask(caller: Caller, wanted: Ask, origin: Origin) -> AskOutcome:

@@ -97,6 +97,7 @@ class Ask:
     step_path: Sequence[str] = ()
     source_url: str = ""
     callback_url: str = ""
+    callback: JsonMapping | None = None
     assigned_to: User | AnonymousUser | None = None
     attachments: Sequence[NewFile] = ()
 

@@ -166,6 +166,7 @@ class RequestContent:
     has_default: bool
     default_response: Any
     callback_url: str
+    callback: JsonMapping | None
     secrets: Sequence[str] | None
 
 
@@ -191,6 +192,7 @@ def request_content(request: ApprovalRequest) -> RequestContent:
         has_default=request.has_default,
         default_response=request.default_response,
         callback_url=request.callback_url,
+        callback=request.callback,
         secrets=request.secrets,
     )
 

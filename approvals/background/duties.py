@@ -5,6 +5,7 @@ from __future__ import annotations
 from approvals import actions
 from approvals.access import issuer_keys
 from approvals.actions import attention, policy
+from approvals.actions.callbacks import deliveries
 from approvals.actions.policy import absence, scope_index, undecidable
 from approvals.actions.policy.duty import on_call, reminders
 from approvals.actions.policy.votes import recount
@@ -56,6 +57,8 @@ def _register_deliveries() -> None:
         notifications.spread_due_notices,
         lambda now: [outbox.due_events(now, Channel.NOTICE)],
     )
-    lanes = DeliveryLanes(webhooks.due_jobs, notifications.due_jobs)
-    by_lane = (Channel.WEBHOOK, *notifications.CHANNELS)
+    lanes = DeliveryLanes(
+        webhooks.due_jobs, notifications.due_jobs, deliveries.due_jobs
+    )
+    by_lane = (Channel.WEBHOOK, Channel.ENGINE, *notifications.CHANNELS)
     sweep.register(lanes.deliver_due, lambda now: [outbox.due_events(now, *by_lane)])

@@ -73,6 +73,31 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="EngineConnection",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=60, unique=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("temporal", "Temporal"),
+                            ("restate", "Restate"),
+                            ("trigger_dev", "Trigger.dev"),
+                            ("prefect", "Prefect"),
+                            ("own_handler", "Your own handler, such as for DBOS"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("url", models.CharField(max_length=500)),
+                ("route", models.CharField(blank=True, max_length=201)),
+                ("secret", models.TextField(blank=True)),
+                ("private", models.BooleanField(default=False)),
+                ("disabled_at", models.DateTimeField(null=True)),
+            ],
+        ),
+        migrations.CreateModel(
             name="ApiKey",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -268,6 +293,7 @@ class Migration(migrations.Migration):
                 ("attempts", models.PositiveIntegerField(default=0)),
                 ("next_attempt_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("last_error", models.TextField(blank=True)),
+                ("uncertain", models.BooleanField(null=True)),
                 (
                     "channel",
                     models.CharField(
@@ -280,6 +306,7 @@ class Migration(migrations.Migration):
                             ("push", "Push"),
                             ("card", "Card with buttons"),
                             ("relay", "Relay"),
+                            ("engine", "Engine"),
                         ],
                         default="handler",
                         max_length=8,
@@ -303,6 +330,12 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         condition=models.Q(("channel", "webhook")), fields=["target", "-id"], name="outbox_deliveries"
+                    ),
+                    models.Index(
+                        condition=models.Q(("channel", "engine")), fields=["target"], name="outbox_engine_request"
+                    ),
+                    models.Index(
+                        condition=models.Q(("channel", "engine")), fields=["lane", "-id"], name="outbox_engine_deliveries"
                     ),
                 ],
                 "constraints": [models.UniqueConstraint(fields=("event_id", "target"), name="outbox_event_target")],
@@ -855,6 +888,7 @@ class Migration(migrations.Migration):
                             ("token_mapping", "Mapping of tokens"),
                             ("channel", "Channel for answers"),
                             ("relay", "Relay"),
+                            ("engine", "Engine"),
                         ],
                         max_length=16,
                     ),
@@ -1044,6 +1078,7 @@ class Migration(migrations.Migration):
                 ),
                 ("ask_digest", models.CharField(blank=True, max_length=71)),
                 ("callback_url", models.CharField(blank=True, max_length=500)),
+                ("callback", ExactJSONField(null=True)),
                 ("idempotency_key", models.CharField(max_length=200, null=True)),
                 ("agent", models.CharField(blank=True, max_length=100)),
                 ("claimed_at", models.DateTimeField(null=True)),

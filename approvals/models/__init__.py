@@ -15,6 +15,7 @@ from approvals.models.channels import (
 )
 from approvals.models.comments import RequestComment
 from approvals.models.decisions import Decision
+from approvals.models.engines import EngineConnection
 from approvals.models.keys import ApiKey, TokenIssuer
 from approvals.models.outbox import OutboxEvent
 from approvals.models.people import (
@@ -69,6 +70,7 @@ __all__ = [
     "ChannelIssuer",
     "ChannelLinkOffer",
     "Decision",
+    "EngineConnection",
     "EventStream",
     "Flood",
     "FollowUp",

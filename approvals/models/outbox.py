@@ -39,6 +39,8 @@ class OutboxEvent(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
     last_error = models.TextField(blank=True)
+    #: For an engine: whether an attempt may have arrived whose outcome is not known. Null means no.
+    uncertain = models.BooleanField(null=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -61,6 +63,16 @@ class OutboxEvent(models.Model):
                 fields=["target", "-id"],
                 name="outbox_deliveries",
                 condition=Q(channel="webhook"),
+            ),
+            models.Index(
+                fields=["target"],
+                name="outbox_engine_request",
+                condition=Q(channel="engine"),
+            ),
+            models.Index(
+                fields=["lane", "-id"],
+                name="outbox_engine_deliveries",
+                condition=Q(channel="engine"),
             ),
         ]
 

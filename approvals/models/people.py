@@ -123,6 +123,7 @@ class PendingChange(models.Model):
         TOKEN_MAPPING = "token_mapping", _("Mapping of tokens")
         CHANNEL = "channel", _("Channel for answers")
         RELAY = "relay", _("Relay")
+        ENGINE = "engine", _("Engine")
 
     #: The end of the time to confirm it.
     VALID_FOR: ClassVar = timedelta(days=7)

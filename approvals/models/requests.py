@@ -186,6 +186,8 @@ class ApprovalRequest(models.Model):
     source_url = models.CharField(max_length=500, blank=True)
     #: Receives the outcome by POST, besides the registered webhooks.
     callback_url = models.CharField(max_length=500, blank=True)
+    #: The engine that waits for the outcome, and the id there: `{"to", "id"}`; null for none.
+    callback = ExactJSONField(null=True)
     #: The client's Idempotency-Key; null without one.
     idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
     #: Digest of everything that the client sent, never displayed; may be empty.

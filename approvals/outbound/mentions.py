@@ -23,6 +23,7 @@ from approvals.models import (
 from approvals.outbound import outbox, push
 from approvals.outbound.direct import through_relay
 from approvals.outbound.messages import ALONE, MENTIONED, UNDECIDABLE, Mention
+from approvals.outbound.person_mails import due_for
 from approvals.outbound.quiet_hours import preferences_of_people
 from approvals.states import Channel
 
@@ -66,7 +67,7 @@ def _rows(
                 channel=channel,
                 target=target,
                 lane=lane,
-                next_attempt_at=outbox.due_for(preferences, request),
+                next_attempt_at=due_for(preferences, request),
             )
 
 

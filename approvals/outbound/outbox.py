@@ -18,7 +18,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Now
@@ -27,11 +26,10 @@ from django.utils import timezone
 from approvals.addresses import RefusedAddress, parse_destination
 from approvals.db.canonical_json import utc
 from approvals.json_types import JsonDict, JsonMapping
-from approvals.models import ApprovalRequest, OutboxEvent, Preferences, Workflow
+from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.models.attachments import public_documents
 from approvals.models.subscriptions import subscribers
-from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
-from approvals.states import Channel, Priority
+from approvals.states import Channel
 from approvals.text.secrets import mask_text
 
 logger = logging.getLogger(__name__)
@@ -56,10 +54,9 @@ EVENTS = (
     "grant.ended",
     "grant.stopped",
     "grant.resumed",
+    "callback.not_taken",
+    "callback.unknown",
 )
-
-#: The name in preferences for mails about requests assigned to a person.
-ASSIGNED = f"{Channel.MAIL}:assigned"
 
 #: Events about the end of a request, which are sent to its `callback_url`.
 FINAL_EVENTS = frozenset({"request.decided", "request.cancelled", "request.expired"})
@@ -77,6 +74,8 @@ CLAIM = timedelta(minutes=5)
 FIRST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(hours=1)
 GIVE_UP_AFTER = timedelta(days=3)
+#: How long an outcome without people waits until its engine is called.
+AUTOMATIC_WAIT = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +98,16 @@ def enqueue(
     stream: str,
     data: JsonMapping,
     callback_url: str = "",
+    engine: str = "",
+    automatic: bool = False,
     heard: bool = True,
     notices: bool = False,
 ) -> None:
     """Write an event for every target; call this inside the transaction that it reports.
 
     Pass `heard=False` if the caller has read in this transaction that there are no subscribers (`models.subscriptions.heard`).
-    `notices`: also notify people.
+    `notices`: also notify people. `engine` is the name of the engine that waits for the end; it gets an `automatic` one a
+    moment later, because it may not wait yet.
     """
     assert name in EVENTS, name
     rows = [
@@ -120,6 +122,8 @@ def enqueue(
     ]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))
+    if engine and name in FINAL_EVENTS:
+        rows.append(_to_engine(engine, data["request_id"], automatic=automatic))
     if (
         notices and any(pk is None for pk, _url, _events in targets)
     ) or name in FOLLOW_UPS:
@@ -157,6 +161,21 @@ def _to_url(target: str, url: str) -> OutboxEvent:
     )
 
 
+def _to_engine(name: str, request_id: str, *, automatic: bool) -> OutboxEvent:
+    return OutboxEvent(
+        channel=Channel.ENGINE,
+        # Of its own, so that no decision waits behind another one of its workflow.
+        target=f"engine:{request_id}",
+        lane=lane_of_engine(name),
+        next_attempt_at=Now() + AUTOMATIC_WAIT if automatic else Now(),
+    )
+
+
+def lane_of_engine(name: str) -> str:
+    """Return the lane of an engine, which is its own even on a host that others share."""
+    return f"engine:{name}"
+
+
 def lane_of(url: str) -> str:
     """Return the host and port of an address, which are shared by all its deliveries."""
     try:
@@ -164,35 +183,6 @@ def lane_of(url: str) -> str:
     except RefusedAddress:
         # Reported when it is sent: a bad address must not block a decision.
         return "nowhere"
-
-
-def notify_person(name: str, request: ApprovalRequest, person: User) -> None:
-    """Write a mail to one person about a request, regardless of rules; call this inside the transaction of the event."""
-    preferences = (
-        preferences_of_people({person.pk}).get(person.pk)
-        if settings.HITL_MAIL and person.email
-        else None
-    )
-    if (
-        not settings.HITL_MAIL
-        or not person.email
-        or (preferences and ASSIGNED in preferences.muted)
-    ):
-        return
-    row = OutboxEvent(
-        channel=Channel.MAIL,
-        target=f"mail:{person.pk}",
-        lane="mail",
-        next_attempt_at=due_for(preferences, request),
-    )
-    write_request_event(name, [row], request)
-
-
-def due_for(preferences: Preferences | None, request: ApprovalRequest) -> Any:
-    """Return when a message to a person is due: by the clock of the database, unless it is held until quiet hours end."""
-    now = timezone.now()
-    at = may_leave_at(preferences, now)
-    return Now() if at <= now or request.priority == Priority.CRITICAL else at
 
 
 def write_request_event(
@@ -288,15 +278,19 @@ def head_events(channel: Channel) -> QuerySet[OutboxEvent]:
     )
 
 
-def claim_event(row: OutboxEvent, lease: timedelta | None = None) -> bool:
-    """Claim an event until `lease` (default CLAIM) ends; return False if another process was faster."""
+def claim_event(
+    row: OutboxEvent, lease: timedelta | None = None, **columns: Any
+) -> bool:
+    """Claim an event until `lease` (default CLAIM) ends, with these columns; return False if another process was faster."""
     mine = OutboxEvent.objects.filter(
         pk=row.pk, delivered_at=None, attempts=row.attempts, next_attempt_at__lte=Now()
     )
     row.attempts += 1
     return bool(
         mine.update(
-            attempts=F("attempts") + 1, next_attempt_at=Now() + (lease or CLAIM)
+            attempts=F("attempts") + 1,
+            next_attempt_at=Now() + (lease or CLAIM),
+            **columns,
         )
     )
 
@@ -342,10 +336,12 @@ def mark_delivered(*rows: OutboxEvent, note: str = "") -> None:
             _make_later_due(row)
 
 
-def record_failure(row: OutboxEvent, error: str, *, least: int = 0) -> None:
+def record_failure(
+    row: OutboxEvent, error: str, *, least: int = 0, **columns: Any
+) -> None:
     """Schedule the next attempt with a delay that doubles each time, or give the event up after GIVE_UP_AFTER.
 
-    `least` is the number of seconds that the receiver has asked for.
+    `least` is the number of seconds that the receiver has asked for; `columns` are stored with it.
     """
     wait = min(FIRST_WAIT * 2 ** min(row.attempts - 1, 20), LONGEST_WAIT)
     wait = min(max(wait, timedelta(seconds=least)), LONGEST_WAIT)
@@ -360,6 +356,7 @@ def record_failure(row: OutboxEvent, error: str, *, least: int = 0) -> None:
             next_attempt_at=Now() + wait,
             last_error=error[:2000],
             dead_at=Case(When(too_old, then=Now())),
+            **columns,
         )
         if row.channel in ORDERED:
             # Otherwise each search for due events would read them, although they have to wait for this one.
@@ -370,13 +367,13 @@ def record_failure(row: OutboxEvent, error: str, *, least: int = 0) -> None:
             _make_later_due(row)
 
 
-def give_up(row: OutboxEvent, error: str) -> None:
-    """Give an event up at once, because no further attempt can succeed."""
+def give_up(row: OutboxEvent, error: str, **columns: Any) -> bool:
+    """Give an event up at once, because no further attempt can succeed; return False if it has ended already."""
     with transaction.atomic(savepoint=False):
-        OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(
-            dead_at=Now(), last_error=error[:2000]
-        )
+        undone = OutboxEvent.objects.filter(pk=row.pk, delivered_at=None, dead_at=None)
+        given_up = undone.update(dead_at=Now(), last_error=error[:2000], **columns)
         _make_later_due(row)
+    return bool(given_up)
 
 
 def _later(row: OutboxEvent) -> QuerySet[OutboxEvent]:

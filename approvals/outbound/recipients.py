@@ -18,6 +18,7 @@ from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import outbox, push
 from approvals.outbound.direct import Direct, through_relay
 from approvals.outbound.on_call import in_place_of_absent, members_on_duty
+from approvals.outbound.person_mails import due_for, notify_person
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.policy.follow_ups import follow_ups
 from approvals.policy.terms import People, terms_of
@@ -93,7 +94,7 @@ def _fits(rule: NotificationRule, request: ApprovalRequest) -> bool:
 
 def notify_assignee(request: ApprovalRequest, person: User) -> None:
     """Write a mail to a new assignee, and direct messages by rules; call this inside the transaction of the event."""
-    outbox.notify_person("request.assigned", request, person)
+    notify_person("request.assigned", request, person)
     rules = NotificationRule.objects.filter(active=True, to_assignee=True)
     fitting = [
         rule
@@ -112,7 +113,7 @@ def notify_assignee(request: ApprovalRequest, person: User) -> None:
             channel=direct.channel,
             target=direct.target,
             lane=direct.lane,
-            next_attempt_at=outbox.due_for(preferences, request),
+            next_attempt_at=due_for(preferences, request),
         )
         for direct in ways.values()
     ]

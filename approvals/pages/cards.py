@@ -12,6 +12,7 @@ from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.fresh_sign_in import SignInAgain
 from approvals.access.standing import Standing
+from approvals.actions.callbacks.settling import may_settle
 from approvals.asking.answered_files import files_in_answer, with_names
 from approvals.asking.answers import answer_text, is_choice
 from approvals.asking.secrets import VALUES, hidden_pointers
@@ -29,6 +30,7 @@ from approvals.forms.shown_calls import (
 from approvals.models import ApprovalRequest
 from approvals.pages.card_forms import Answering
 from approvals.pages.votes import Ballots, Voting, voting_of
+from approvals.queries.engines import ShownCallback, callback_of
 from approvals.queries.policy.grants.covered import NONE_WAITING, CoveredRequests
 from approvals.queries.policy.votes.stages import Voter
 from approvals.queries.policy.why_not import why_not
@@ -176,6 +178,9 @@ class Card:
     hidden: Sequence[str] = ()
     #: The votes, if the request is decided by them.
     voting: Voting | None = None
+    #: The delivery of the decision to its engine, and whether the person may settle it.
+    callback: ShownCallback | None = None
+    may_settle: bool = False
 
     @property
     def deciders(self) -> Sequence[Voter]:
@@ -204,12 +209,14 @@ class Card:
         votes_on = (
             self.request.input_digest if self.voting and self.request.pending else ""
         )
-        return f"{self.request.status}-{votes_on or self.request.changed_at.timestamp()}-{self.may_close}"
+        delivery = self.callback.state if self.callback else ""
+        return f"{self.request.status}-{votes_on or self.request.changed_at.timestamp()}-{self.may_close}{delivery}"
 
     @property
     def render_key(self) -> Hashable:
         """The cache key of the card: people with the same key see the same card."""
         more = (self.may_reveal, self.why_not, self.voting and self.voting.look)
+        delivery = (self.callback, self.may_settle)
         return (
             self.request.pk,
             self.version,
@@ -217,6 +224,7 @@ class Card:
             self.may_cancel,
             self.holder,
             *more,
+            *delivery,
         )
 
     @property
@@ -262,6 +270,7 @@ def card_for(
             input_digest=decision.approved_digest,
         )
     voting = voting_of(viewer, request, ballots) if request.terms else None
+    callback = callback_of(request)
     may_close = request.pending and permissions.may_close(viewer, request)
     admitted = may_close and (voting is None or voting.admitted)
     return Card(
@@ -277,6 +286,8 @@ def card_for(
         may_reveal=bool(hidden),
         hidden=hidden,
         voting=voting,
+        callback=callback,
+        may_settle=callback is not None and may_settle(viewer, request),
     )
 
 

@@ -260,6 +260,17 @@ def issuer_loosens(before: Stored | None, after: Stored) -> bool:
     )
 
 
+def engine_loosens(before: Stored | None, after: Stored) -> bool:
+    """Return whether decisions, or the credential, may go elsewhere than before; None stands for no engine."""
+    if before is None:
+        return True
+    return (
+        any(before[name] != after[name] for name in ("kind", "url", "route"))
+        or (after["private"] and not before["private"])
+        or (before["disabled"] and not after["disabled"])
+    )
+
+
 def mapping_loosens(*, added: bool, others: bool) -> bool:
     """Return whether a change of a group mapping may let people do more.
 

@@ -1,5 +1,6 @@
 """Reads that depend on the reader. Absent and forbidden rows look the same."""
 
+from approvals.queries.engines import engine_named
 from approvals.queries.requests import (
     BODIES,
     COUNT_LIMIT,
@@ -49,6 +50,7 @@ __all__ = [
     "capped_count",
     "changed_since",
     "ended_workflows_for",
+    "engine_named",
     "find_call",
     "get_request_for",
     "get_workflow_by_key_for",

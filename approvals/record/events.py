@@ -54,6 +54,8 @@ EVENTS = (
     *("duty.set", "duty.unreadable", "duty.readable"),
     "admin.changed",
     "webhook.changed",
+    "engine.changed",
+    *("callback.not_taken", "callback.unknown", "callback.settled"),
     "rule.changed",
     *("channel.changed", "account.linked", "account.unlinked"),
     *("scope.created", "scope.changed", "scope.deleted"),

@@ -79,6 +79,7 @@ EVENT_CLASSES = {
         (ENTITY, "Update", "key.changed sign_in.changed duty.set admin.changed"),
         (ENTITY, "Update", "webhook.changed rule.changed scope.changed tool.changed"),
         (ENTITY, "Update", "priority.changed token_issuer.changed channel.changed"),
+        (ENTITY, "Update", "engine.changed"),
         (
             ENTITY,
             "Delete",
@@ -93,6 +94,7 @@ EVENT_CLASSES = {
         (ENTITY, OTHER, "request.taken resume.taken resume.released resume.lost"),
         (ENTITY, OTHER, "resume.completed turn.stopped turn.failed turn.refused"),
         (ENTITY, OTHER, "event.resent duty.unreadable duty.readable grant.used"),
+        (ENTITY, OTHER, "callback.not_taken callback.unknown callback.settled"),
         (ENTITY, OTHER, "policy.declined change.waiting change.alone agent.flooded"),
     )
     for event in events.split()
@@ -125,6 +127,8 @@ ENTITIES = {
     "duty": ("On call", "", "team"),
     "admin": ("Row", "row_id", "name"),
     "webhook": ("Webhook", "webhook_id", "name"),
+    "engine": ("Engine", "engine_id", "name"),
+    "callback": ("Callback", "id", "engine"),
     "rule": ("Notification rule", "rule_id", ""),
     "scope": ("Approver scope", "scope_id", ""),
     "tool": ("Tool", "", "tool"),

@@ -1,16 +1,20 @@
-"""The line of the System page on the channels in which people answer."""
+"""The lines of the System page on the channels in which people answer, and on engines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.channels.relay.states import state_of as relay_state_of
 from approvals.channels.slack.states import socket_state_of
 from approvals.channels.states import state_of
-from approvals.models import ChannelConnection
+from approvals.models import ChannelConnection, EngineConnection
 from approvals.models.channels import SocketState
+from approvals.outbound.outbox import lane_of_engine, undelivered_events
+from approvals.queries.engines import unsettled_deliveries
+from approvals.states import Channel
 from approvals.text.text import visible
 from hitlsite.health.parts import OK, WARN, SystemPart
 
@@ -32,3 +36,19 @@ def channels() -> Iterator[SystemPart]:
         yield SystemPart(
             connection.get_kind_display(), state, summary, visible(" ".join(words))
         )
+
+
+def engines() -> Iterator[SystemPart]:
+    unknown = unsettled_deliveries().filter(uncertain=True)
+    failing = undelivered_events(Channel.ENGINE).filter(attempts__gt=2)
+    for connection in EngineConnection.objects.filter(disabled_at=None):
+        lane = lane_of_engine(connection.name)
+        part = _("Engine %(name)s") % {"name": connection.name}
+        advice = _("Open the engine under Engines to see what it answers.")
+        if failing.filter(lane=lane).exists():
+            yield SystemPart(part, WARN, _("It does not take decisions"), advice)
+        elif unknown.filter(lane=lane).exists():
+            summary = _("It is unknown whether it has a decision")
+            yield SystemPart(part, WARN, summary, advice)
+        else:
+            yield SystemPart(part, OK, _("No decision is overdue"))

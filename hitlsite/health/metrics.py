@@ -41,6 +41,7 @@ from approvals.models import (
     processes,
 )
 from approvals.outbound import outbox
+from approvals.queries.engines import unsettled_deliveries
 from approvals.states import FINAL, Channel, Status
 from approvals.text.names import fold
 
@@ -130,6 +131,7 @@ class Metrics:
         yield _outbox()
         yield _token_issuers()
         yield from _channels()
+        yield _engines()
         yield from _processes()
         yield from _scim()
         if apps.is_installed("chats"):
@@ -276,6 +278,19 @@ def _token_issuers() -> Metric:
     problems = list(enabled.values_list("problem", flat=True))
     metric.add_metric(["readable"], problems.count(""))
     metric.add_metric(["unreadable"], len(problems) - problems.count(""))
+    return metric
+
+
+def _engines() -> Metric:
+    metric = GaugeMetricFamily(
+        "pausepoint_engine_decisions",
+        "Decisions that an engine did not take, or may have got, and that no one has settled.",
+        labels=["state"],
+    )
+    ended = unsettled_deliveries().order_by().values_list("uncertain", flat=True)
+    unknown = [bool(uncertain) for uncertain in ended[:CAP]]
+    metric.add_metric(["not_taken"], unknown.count(False))
+    metric.add_metric(["unknown"], unknown.count(True))
     return metric
 
 

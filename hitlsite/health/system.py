@@ -33,7 +33,7 @@ from approvals.outbound import outbox, push
 from approvals.states import Channel
 from hitlsite import __version__
 from hitlsite.health import readiness
-from hitlsite.health.channels import channels
+from hitlsite.health.channels import channels, engines
 from hitlsite.health.parts import BAD, OK, WARN, SystemPart
 from hitlsite.health.sign_in import (
     former_keys,
@@ -357,6 +357,7 @@ PARTS: tuple[Callable[[], Iterator[SystemPart]], ...] = (
     _files,
     _mail,
     channels,
+    engines,
     single_sign_on,
     scim,
     second_factors,

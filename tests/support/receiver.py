@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import ssl
 import threading
 import time
@@ -21,6 +22,10 @@ class Got:
     path: str
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.body)
 
     @property
     def id(self) -> str:
@@ -60,6 +65,13 @@ class Handler(BaseHTTPRequestHandler):
 def answer(status: int, *headers: str) -> Behaviour:
     head = "\r\n".join([f"HTTP/1.1 {status} Words", *headers, "Content-Length: 0", "", ""]).encode()
     return lambda handler: handler.write(head)
+
+
+def document(status: int, body: object) -> Behaviour:
+    """An answer with JSON, or with a text as it is."""
+    content = (body if isinstance(body, str) else json.dumps(body)).encode()
+    head = f"HTTP/1.1 {status} Words\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+    return lambda handler: handler.write(head + content)
 
 
 def silent(handler: Handler) -> None:

@@ -12,7 +12,7 @@ from django.db import transaction
 from approvals.access import factors, providers
 from approvals.asking import resume_states
 from approvals.crypto import renewed
-from approvals.models import ChannelConnection, PendingChange
+from approvals.models import ChannelConnection, EngineConnection, PendingChange
 from approvals.models.resuming import ResumeState
 
 #: The tables with secrets, their column, and the purpose of its key.
@@ -21,6 +21,7 @@ STORES: tuple[tuple[Any, str, str], ...] = (
     (SocialApp, "settings", providers.SALT),
     (PendingChange, "value", providers.SALT),
     (ChannelConnection, "secret", providers.SALT),
+    (EngineConnection, "secret", providers.SALT),
     (ResumeState, "sealed", resume_states.SALT),
 )
 #: The encrypted members of a JSON column.

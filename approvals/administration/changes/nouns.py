@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from approvals.administration.changes import (
     channels,
+    engines,
     issuers,
     keys,
     people,
@@ -37,4 +38,5 @@ NOUNS: Mapping[str, Noun] = {
     Kind.TOKEN_MAPPING: issuers.TokenMappings(),
     Kind.CHANNEL: channels.Connection(),
     Kind.RELAY: channels.RelaySettings(),
+    Kind.ENGINE: engines.Engines(),
 }

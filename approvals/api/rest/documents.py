@@ -95,6 +95,11 @@ class AdviceDocument(BaseModel):
     at: Moment
 
 
+class CallbackDocument(BaseModel):
+    to: str
+    id: str
+
+
 class RequestDocument(Brief):
     message: str
     input: JsonDict
@@ -119,6 +124,7 @@ class RequestDocument(Brief):
     has_default: bool
     default_response: Any
     callback_url: str | None
+    callback: CallbackDocument | None
     decision: DecisionDocument | None
     votes: VotesDocument | None = Field(description="Null if one person decides it.")
     result: ReportDocument | None = Field(
@@ -268,6 +274,7 @@ def document(
         else [],
         messages=request.columns(["said_before"])["said_before"],
         callback_url=row.callback_url or None,
+        callback=CallbackDocument(**row.callback) if row.callback else None,
         decision=None
         if row.status == Status.PENDING
         else decision(request, row.decision),

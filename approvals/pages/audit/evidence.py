@@ -188,6 +188,7 @@ SOC_2 = (
                 "group.changed",
                 "sign_in.changed",
                 "token_issuer.changed",
+                "engine.changed",
                 "scope.created",
                 "scope.changed",
                 "scope.deleted",
@@ -228,7 +229,10 @@ SOC_2 = (
         _(
             "One result per call, whether it ran exactly what was approved, and events that were sent again."
         ),
-        ("tool.result", "event.resent"),
+        (
+            *("tool.result", "event.resent", "callback.not_taken"),
+            *("callback.unknown", "callback.settled"),
+        ),
     ),
 )
 

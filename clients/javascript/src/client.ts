@@ -47,6 +47,8 @@ export interface Asked {
   threadId?: string;
   agent?: string;
   callbackUrl?: string;
+  /** The engine that gets the decision, by its name, and the id that waits there. */
+  callback?: { to: string; id: string };
   assignedTo?: string;
   /** Files that people see with the request. */
   attachments?: readonly NewFile[];

@@ -82,6 +82,7 @@ def test_a_new_request_is_stored_and_returned():
         "has_default": False,
         "default_response": None,
         "callback_url": "https://agents.example.org/answers",
+        "callback": None,
         **dict.fromkeys(["decision", "votes", "result"]),
         "warnings": [],
         "advice": [],

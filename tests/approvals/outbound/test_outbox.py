@@ -13,7 +13,7 @@ from approvals.administration.webhooks.actions import resend_events
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import OutboxEvent
-from approvals.outbound import outbox
+from approvals.outbound import outbox, person_mails
 from approvals.states import Channel, Door, Kind, Verdict
 from chats.actions import stop_turn
 from tests.support import people
@@ -251,7 +251,7 @@ def test_a_mail_that_fails_does_not_bring_forward_what_waits_for_the_end_of_quie
     request = ask(alice, "run-1")
     alice.email = "alice@example.org"
     for _ in range(2):
-        outbox.notify_person("request.assigned", request, alice)
+        person_mails.notify_person("request.assigned", request, alice)
     failed, waiting = OutboxEvent.objects.filter(channel=Channel.MAIL).order_by("pk")
     until = timezone.now() + timedelta(hours=9)
     OutboxEvent.objects.filter(pk=waiting.pk).update(next_attempt_at=until)

@@ -23,8 +23,7 @@ ADDRESSES = (
     "/settings/grants/", "/settings/keys/", "/settings/notifications/", "/settings/people/", "/settings/policy/",
     "/settings/policy/change/", "/settings/rules/", "/settings/scim/", "/settings/scopes/", "/settings/sessions/",
     "/settings/sign-in/", "/settings/single-sign-on/", "/settings/slack/", "/settings/microsoft-teams/", "/settings/relays/",
-    "/settings/system/",
-    "/settings/token-issuers/", "/settings/tools/", "/settings/webhooks/",
+    "/settings/system/", "/settings/token-issuers/", "/settings/engines/", "/settings/tools/", "/settings/webhooks/",
 )  # fmt: skip
 #: States and kinds of fields have a style where a page makes something of them.
 FREE = re.compile(r"is-|has-|choices-")

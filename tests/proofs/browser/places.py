@@ -41,8 +41,9 @@ HIDDEN = {"user": "jane", "password": "12345678", "note": f"ghp_{'A1b2' * 9}"}
 
 #: An issuer of tokens with long names, and a mapping.
 ISSUER = f"""
-from approvals.models import ApiKey, TokenIssuer
+from approvals.models import ApiKey, EngineConnection, TokenIssuer
 
+EngineConnection.objects.create(name="e" * 60, kind="temporal", url="https://localhost/" + "e" * 200, route="default/decide")
 issuer = TokenIssuer.objects.create(
     name={LONG!r}[:100], issuer="https://localhost/" + "i" * 200, audience="a" * 200, algorithms=["ES256"], problem={LONG!r}
 )
@@ -131,6 +132,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
     asks = Remote(server, "requester", ("ask",))
     key = server.value("SELECT max(id) FROM approvals_apikey WHERE issuer_id IS NULL")
+    engine = server.value("SELECT max(id) FROM approvals_engineconnection")
     issuer = server.value("SELECT max(id) FROM approvals_tokenissuer")
     person = server.value("SELECT id FROM auth_user WHERE username = ?", "approver")
     talk = [{"role": "user", "text": LONG * 3}]
@@ -213,6 +215,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "key": ("admin", f"/settings/keys/{key}/"),
         "rotate": ("admin", f"/settings/keys/{key}/rotate/"),
         "own keys": ("requester", "/settings/keys/"),
+        "engines": ("admin", "/settings/engines/"),
+        "engine": ("admin", f"/settings/engines/{engine}/"),
         "token issuers": ("admin", "/settings/token-issuers/"),
         "token issuer": ("admin", f"/settings/token-issuers/{issuer}/"),
         "webhooks": ("admin", "/settings/webhooks/"),

@@ -9,6 +9,7 @@ from django.core import mail
 from django.utils import timezone
 
 from approvals.actions import create_signing_secret
+from approvals.actions.callbacks import deliveries
 from approvals.administration.keys.actions import create_key
 from approvals.models import OutboxEvent, Workflow
 from approvals.models.keys import ApiKey
@@ -22,9 +23,10 @@ from tests.support.desk.requests import make_workflow
 
 def carry(lanes: DeliveryLanes | None = None) -> None:
     """Deliver everything that is due now, and wait for all of it to end."""
-    lanes = lanes or DeliveryLanes(webhooks.due_jobs, notifications.due_jobs)
+    lanes = lanes or DeliveryLanes(webhooks.due_jobs, notifications.due_jobs, deliveries.due_jobs)
     notifications.spread_due_notices()
-    untried = outbox.head_events(Channel.WEBHOOK).filter(attempts=0)
+    first = outbox.head_events(Channel.WEBHOOK) | outbox.head_events(Channel.ENGINE)
+    untried = first.filter(attempts=0)
     while True:
         lanes.deliver_due()
         assert lanes.idle(60)

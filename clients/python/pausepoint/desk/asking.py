@@ -53,6 +53,7 @@ class Asked(TypedDict, total=False):
     thread_id: str
     agent: str
     callback_url: str
+    callback: Mapping[str, str]
     assigned_to: str
     resume_state: str
     attachments: Sequence[str | os.PathLike[str] | Mapping[str, Any]]

@@ -30,6 +30,7 @@ GETS = (
     "rules",
     "single-sign-on",
     "token-issuers",
+    "engines",
     "tools",
     "tools/refund",
     "system",
@@ -40,7 +41,8 @@ POSTS = (
     "teams", "teams/1", "connect", "keys/1/revoke", "keys/1/rotate",
     "webhooks", "webhooks/1/secret", "webhooks/1/remove", "webhooks/1/resend/1", "rules", "rules/1/remove",
     "single-sign-on", "single-sign-on/1/remove", "token-issuers", "token-issuers/1",
-    "token-issuers/1/switch", "token-issuers/1/mappings", "token-mappings/1/remove",
+    "token-issuers/1/switch", "engines/1", "engines/1/switch", "engines/1/try",
+    "token-issuers/1/mappings", "token-mappings/1/remove",
     "tools/refund", "first-run/dismiss",
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ from approvals.actions.channels.clicks import NewClick, store_click
 from approvals.actions.channels.connections import ChannelSecrets, encrypted
 from approvals.actions.channels.relays import open_message, sealed
 from approvals.models import ChannelAccount, ChannelConnection, ChannelIssuer, Relay, ScimGroup, ScimPerson, ScimRefusal
-from approvals.models import TeamSettings, TokenIssuer, ToolSettings
+from approvals.models import EngineConnection, TeamSettings, TokenIssuer, ToolSettings
 from approvals.states import Door, Verdict, Width
 from django.utils import timezone
 from tests.approvals.actions.policy.granting import ask, give, terms
@@ -56,6 +56,7 @@ BreakGlassAccount.objects.create(person=admin)
 ScimPerson.objects.create(person=auditor, external_id="x-1")
 ScimGroup.objects.create(name="Finance").people.add(auditor)
 ScimRefusal.objects.create(key_name="Corp directory", method="POST", path="/Users", status=409, detail="Taken.")
+EngineConnection.objects.create(name="prod-temporal", kind="temporal", url="https://temporal.example.org", route="default/decide")
 TokenIssuer.objects.create(name="Corp", issuer="https://login.example.org", audience="desk", algorithms=["ES256"])
 SavedDraft.objects.create(person=admin, text='{"rules": []}', saved_at=timezone.now())
 SavedView.objects.create(owner=approver, name="Refunds", query="q=refund")

@@ -1,0 +1,1 @@
+"""Durable engines: the call that takes a decision to each of them, and what its responses mean. No database."""
