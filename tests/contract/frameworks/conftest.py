@@ -203,6 +203,17 @@ def told(program: Started) -> dict[str, Any]:
     return found
 
 
+def observed(program: Path) -> dict[str, Any]:
+    """Run a program of a framework without a desk, and return its own line."""
+    name = program.parent.name
+    if not environments.ready(name):
+        missing(f"no environment for {name}", f"make contract NAME={name}")
+    variables = os.environ | {"PYTHONPATH": SHARED}
+    pipe = subprocess.PIPE
+    command = [str(environments.python(name)), str(program), "observed"]
+    return told(subprocess.Popen(command, env=variables, stdout=pipe, stderr=pipe, text=True))
+
+
 @pytest.fixture(scope="package")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Server(tmp_path_factory.mktemp("frameworks")) as running:
