@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.contract import table
 from tests.contract.frameworks.conftest import SOON, Agent, told
 from tests.support.processes.policies import apply_rules
 from tests.support.processes.server import Server, until
@@ -53,7 +54,21 @@ def apply_rules_once(server: Server) -> None:
     apply_rules(server, *RULES)
 
 
-class Play:
+class Effects:
+    """The effects of an agent's tools in any process, and the moments before a kill."""
+
+    def __init__(self, agent: Agent, folder: Path) -> None:
+        self.file = folder / "effects"
+        agent.environment["EFFECTS"] = str(self.file)
+
+    def lines(self) -> list[str]:
+        return self.file.read_text().splitlines() if self.file.exists() else []
+
+    def ran(self) -> list[Any]:
+        return [json.loads(line) for line in self.lines() if not line.startswith("waits ")]
+
+
+class Play(Effects):
     """The programs of one agent, the messages that its model plays, and the effects of its tools.
 
     With `again`, the framework can't change the input of a call: its model makes an edited call again. With `in_turn`, it asks
@@ -69,9 +84,11 @@ class Play:
         in_turn: bool = False,
         all_first: bool = False,
     ) -> None:
-        self.agent, self.again, self.in_turn, self.all_first = agent, again, in_turn, all_first
-        self.file = folder / "effects"
-        agent.environment["EFFECTS"] = str(self.file)
+        super().__init__(agent, folder)
+        self.agent = agent
+        self.again = again
+        self.in_turn = in_turn
+        self.all_first = all_first
         apply_rules_once(agent.asker.server)
 
     def call(self, name: str, input: dict[str, Any], id: str = "") -> list[Any]:
@@ -83,12 +100,8 @@ class Play:
         self.agent.environment["SCRIPT"] = json.dumps(messages)
 
     def effects(self) -> list[Any]:
-        """Return the effects of all processes, sorted, without the moments before a kill."""
-        lines = self.lines()
-        return sorted((json.loads(line) for line in lines if not line.startswith("waits ")), key=str)
-
-    def lines(self) -> list[str]:
-        return self.file.read_text().splitlines() if self.file.exists() else []
+        """Return the effects, sorted."""
+        return sorted(self.ran(), key=str)
 
     def waiting(self, tool: str) -> Request:
         """Return the waiting request about a tool, also beside others."""
@@ -384,22 +397,24 @@ def forward(source: socket.socket, target: socket.socket) -> None:
         target.close()
 
 
-#: The cases by the names of the abilities in docs/reference/protocols.md.
-CASES = {
-    "approve": approve,
-    "edit": edit,
-    "reject": reject,
-    "expire": expire,
-    "denied": denied,
-    "halted": halted,
-    "grant": grant,
-    "raises": raises,
-    "siblings": siblings,
-    "partial": partial,
-    "no-id": no_id,
-    "repeated-id": repeated_id,
-    "condition": condition,
-    "killed": killed,
-    "together": together,
-    "away": away,
-}
+#: The cases by the names of their columns in docs/reference/protocols.md.
+FUNCTIONS = (
+    approve,
+    edit,
+    reject,
+    expire,
+    raises,
+    partial,
+    condition,
+    killed,
+    together,
+    denied,
+    halted,
+    grant,
+    siblings,
+    no_id,
+    repeated_id,
+    away,
+)
+CASES = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}
+assert tuple(CASES) == table.CASES

@@ -15,10 +15,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests.contract.table import BEGIN, END
 from tests.support.root import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "frameworks-at-a-pause.md"
+BEGIN, END = "<!-- made by `python -m tests.contract.frameworks.pauses` -->", "<!-- end -->"
 OBSERVED = Path(__file__).with_name("at_a_pause.json")
 HEADS = {
     "sibling": "Free call beside it",
@@ -30,6 +30,8 @@ HEADS = {
     "restart": "Survives a restart",
     "id": "Answered by",
 }
+#: Said in the programs.
+WORDS_OF_A_PERSON = "Not today."
 WORDS = {
     "sibling": {"before": "runs before the pause", "after": "runs after the answers"},
     "condition": {"again": "**yes**", "once": "no", "none": "no condition"},
@@ -70,8 +72,9 @@ def rejected(codes: dict[str, str]) -> str:
     """Return what the model reads after a rejection, first without a person's words, then with them."""
     if codes["rejected"] == "yours":
         return "what your steps tell it"
-    # The words of a person, in the programs.
-    words = codes["words"].replace("Not today.", "…")
+    if codes["rejected"] == WORDS_OF_A_PERSON:
+        return "the person's words"
+    words = codes["words"].replace(WORDS_OF_A_PERSON, "…")
     default = f"“{codes['rejected']}”"
     if words == "no":
         return f"{default} and no words"
@@ -81,7 +84,8 @@ def rejected(codes: dict[str, str]) -> str:
 def rows() -> list[str]:
     """Return the rows of the table."""
     lines = [f"| Framework | {' | '.join(HEADS.values())} | Observed by |", "|---" * (len(HEADS) + 2) + "|"]
-    for each in json.loads(OBSERVED.read_text()).values():
+    kept = json.loads(OBSERVED.read_text()).values()
+    for each in sorted(kept, key=lambda each: str(each["title"]).lower()):
         codes = each["codes"]
         cells = [rejected(codes) if column == "rejected" else WORDS[column][codes[column]] for column in HEADS]
         path = Path(each["program"])
@@ -93,10 +97,10 @@ def rows() -> list[str]:
 
 def page() -> str:
     """Return the page with its table made anew."""
-    before, rest = PAGE.read_text().split(BEGIN.replace("table`", "frameworks.pauses`"))
+    before, rest = PAGE.read_text().split(BEGIN)
     after = rest.split(END)[1]
     table = "\n".join(rows())
-    return f"{before}{BEGIN.replace('table`', 'frameworks.pauses`')}\n\n{table}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
 
 
 def check(name: str, title: str, program: Path, observed: dict[str, Any]) -> None:
