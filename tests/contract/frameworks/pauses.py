@@ -40,6 +40,7 @@ WORDS = {
         "waits": "nothing runs until all are answered",
         "runs and waits": "the answered call runs, the other waits",
         "runs and goes on": "the answered call runs, and **the model goes on**",
+        "runs and fails": "the answered call runs, then an error",
         "one": "one question at a time",
     },
     "resumers": {"twice": "**runs twice**", "once": "runs once"},
@@ -90,7 +91,7 @@ def rows() -> list[str]:
         cells = [rejected(codes) if column == "rejected" else WORDS[column][codes[column]] for column in HEADS]
         path = Path(each["program"])
         lines.append(
-            f"| **{each['title']}** {each['version']} | {' | '.join(cells)} | [{path.parent.name}](../../{path.as_posix()}) |"
+            f"| **{each['title']}** {each['version']} | {' | '.join(cells)} | [{path.stem if path.stem != "at_a_pause" else path.parent.name}](../../{path.as_posix()}) |"
         )
     return lines
 

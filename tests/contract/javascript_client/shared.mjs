@@ -26,6 +26,28 @@ const hang = (where) => {
   leaveALine(`waits ${where}`);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 };
+// The effects since the last time.
+export const effects = () => ran.splice(0);
+// Two resumers of one process meet here, if both run the tool.
+let meet;
+export const meeting = () => meet?.();
+// Resume twice at the same time; return how often the approved refund has run.
+export const twice = async (resume) => {
+  effects();
+  let come = 0;
+  let both;
+  const together = new Promise((resolve) => {
+    both = resolve;
+  });
+  meet = () => {
+    come += 1;
+    if (come === 2) both();
+    return Promise.race([together, new Promise((resolve) => setTimeout(resolve, 2000))]);
+  };
+  await Promise.allSettled([resume(), resume()]);
+  meet = undefined;
+  return { 1: "once", 2: "twice" }[effects().filter((effect) => Array.isArray(effect)).length];
+};
 export const refund = ({ order, amount }) => {
   hang("before the effect");
   happens([order, amount]);
