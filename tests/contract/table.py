@@ -230,7 +230,9 @@ SAFETY_LIMITS = {
 #: The rows of the table of safety.
 SAFETY = [replace(each, cannot=SAFETY_LIMITS[each.name]) for each in GROUPS["Framework"]]
 
-PLAYED = "Claude Code makes the calls itself. The adapter answers whether one may run, and is not tested with this case."
+PLAYED = (
+    "Claude Code makes the calls itself. The adapter answers whether one may run, and is not tested with this case."
+)
 #: The rows of the table of cases.
 CASES_ROWS = [
     replace(

@@ -1,6 +1,6 @@
 """The cases that every adapter has to pass: no call runs twice, and none runs that people have not approved.
 
-A framework has a program that plays the messages of a model (`agent.py THREAD`, with SCRIPT; see `shared/program.py`) and one test:
+A framework has a program that plays the messages of a model (`agent.py THREAD`, see `shared/program.py`), and a test:
 
     @pytest.mark.cases("langchain", without=["condition"])
     def test_nothing_runs_unasked_or_twice(case, agent, tmp_path):
@@ -26,9 +26,11 @@ from tests.support.processes.policies import apply_rules
 from tests.support.processes.server import Server, until
 from tests.support.services import ROUNDS
 
-REFUND, CHANGED = {"order": "4711", "amount": 250}, {"order": "4711", "amount": 99}
+REFUND = {"order": "4711", "amount": 250}
+CHANGED = {"order": "4711", "amount": 99}
 #: The rules of the desk deny the first refund and stop the run if no one decides the second one.
-DENIED, HALTED = {"order": "4711", "amount": 13}, {"order": "4711", "amount": 14}
+DENIED = {"order": "4711", "amount": 13}
+HALTED = {"order": "4711", "amount": 14}
 OTHER = {"order": "4712", "amount": 30}
 RULES = [
     {
@@ -91,9 +93,9 @@ class Play(Effects):
         self.all_first = all_first
         apply_rules_once(agent.asker.server)
 
-    def call(self, name: str, input: dict[str, Any], id: str = "") -> list[Any]:
+    def call(self, tool: str, arguments: dict[str, Any], label: str = "") -> list[Any]:
         """Return a call of the model. Its id contains the thread: the ids of real models are unique."""
-        return [f"{self.agent.thread}-{id or name}", name, input]
+        return [f"{self.agent.thread}-{label or tool}", tool, arguments]
 
     def model(self, *messages: list[list[Any]]) -> None:
         """Let the model play these messages, each a list of calls, and then say that it is done."""
@@ -262,9 +264,8 @@ def partial(play: Play) -> None:
     assert play.effects() == [["4711", 250]]
 
 
-def same_ids(play: Play, id: str) -> None:
-    first, second = ([id, "refund", input] for input in (REFUND, OTHER))
-    play.model([first, second])
+def same_ids(play: Play, call_id: str) -> None:
+    play.model([[call_id, "refund", REFUND], [call_id, "refund", OTHER]])
 
     def approve_the_first(request: Request) -> None:
         play.agent.decide(request, "approve" if play.agent.whole(request)["input"] == REFUND else "reject")

@@ -1,7 +1,7 @@
 """The table of docs/reference/frameworks-at-a-pause.md, made from what programs have observed of the real packages.
 
-Each `at_a_pause` program runs a framework without Pausepoint and tells codes, which are kept in `at_a_pause.json`; a test compares
-them. With STORE_PAUSES=1, the tests store what they observe instead:
+Each `at_a_pause` program runs a framework without Pausepoint and tells codes. They are kept in `at_a_pause.json`, and a test
+compares them. With STORE_PAUSES=1, the tests store what they observe instead:
 
     STORE_PAUSES=1 make contract NAME=langchain
 
@@ -18,7 +18,8 @@ from typing import Any
 from tests.support.root import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "frameworks-at-a-pause.md"
-BEGIN, END = "<!-- made by `python -m tests.contract.frameworks.pauses` -->", "<!-- end -->"
+BEGIN = "<!-- made by `python -m tests.contract.frameworks.pauses` -->"
+END = "<!-- end -->"
 OBSERVED = Path(__file__).with_name("at_a_pause.json")
 HEADS = {
     "sibling": "Free call beside it",
@@ -89,10 +90,10 @@ def rows() -> list[str]:
     for each in sorted(kept, key=lambda each: str(each["title"]).lower()):
         codes = each["codes"]
         cells = [rejected(codes) if column == "rejected" else WORDS[column][codes[column]] for column in HEADS]
-        path = Path(each["program"])
-        lines.append(
-            f"| **{each['title']}** {each['version']} | {' | '.join(cells)} | [{path.stem if path.stem != "at_a_pause" else path.parent.name}](../../{path.as_posix()}) |"
-        )
+        program = Path(each["program"])
+        name = program.parent.name if program.stem == "at_a_pause" else program.stem
+        link = f"[{name}](../../{program.as_posix()})"
+        lines.append(f"| **{each['title']}** {each['version']} | {' | '.join(cells)} | {link} |")
     return lines
 
 

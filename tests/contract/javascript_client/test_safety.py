@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.frameworks.conftest import SOON, told
 from tests.contract.frameworks.cases import REFUND, Play
+from tests.contract.frameworks.conftest import SOON, told
 from tests.support.processes.server import until
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]

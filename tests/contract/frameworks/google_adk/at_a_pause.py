@@ -29,9 +29,12 @@ SESSIONS = InMemorySessionService()
 class Model(BaseLlm):
     async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
         parts = [part for content in llm_request.contents for part in content.parts]
-        READ.update({part.function_response.id: part.function_response.response for part in parts if part.function_response})
+        READ.update(
+            {part.function_response.id: part.function_response.response for part in parts if part.function_response}
+        )
         calls = [
-            types.Part(function_call=types.FunctionCall(id=f"call-{name}", name=name, args=args)) for name, args in WANTED
+            types.Part(function_call=types.FunctionCall(id=f"call-{name}", name=name, args=args))
+            for name, args in WANTED
         ]
         asked = any(part.function_call for part in parts)
         yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text="done")] if asked else calls))
@@ -56,18 +59,16 @@ async def send(
 
 
 def pause(session: str, condition: Any = True, *, resumable: bool = False) -> dict[str, str]:
-    events = asyncio.run(
-        send(session, types.Part(text="go"), condition=condition, new=True, resumable=resumable)
-    )
+    events = asyncio.run(send(session, types.Part(text="go"), condition=condition, new=True, resumable=resumable))
     calls = [call for event in events for call in event.get_function_calls() if call.name == ASK]
     return {call.args["originalFunctionCall"]["name"]: call.id for call in calls}
 
 
-def resume(session: str, ids: dict[str, str], condition: Any = True, *, resumable: bool = False, **answers: bool) -> None:
+def resume(
+    session: str, ids: dict[str, str], condition: Any = True, *, resumable: bool = False, **answers: bool
+) -> None:
     parts = [
-        types.Part(
-            function_response=types.FunctionResponse(id=ids[name], name=ASK, response={"confirmed": confirmed})
-        )
+        types.Part(function_response=types.FunctionResponse(id=ids[name], name=ASK, response={"confirmed": confirmed}))
         for name, confirmed in answers.items()
     ]
     asyncio.run(send(session, *parts, condition=condition, resumable=resumable))

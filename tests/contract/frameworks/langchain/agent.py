@@ -24,9 +24,7 @@ tools = [tool(each) for each in (program.refund, program.drop, program.ask_human
 names = program.run_page(
     "langchain.md",
     {
-        "model": Model(
-            messages=iter([*map(message, program.messages(THREAD)), AIMessage("done")])
-        ),
+        "model": Model(messages=iter([*map(message, program.messages(THREAD)), AIMessage("done")])),
         "tools": tools[1:] if "less" in sys.argv else tools,
         "desk": AsyncDesk() if ON_A_LOOP else Desk(),
         "checkpointer": InMemorySaver(),

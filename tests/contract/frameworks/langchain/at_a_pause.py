@@ -49,7 +49,8 @@ def results(found: Any) -> dict[str, Any]:
 
 first = pause("first")
 seen = {"sibling": sibling()}
-(asked,), (again,) = first["__interrupt__"], pause("second")["__interrupt__"]
+(asked,) = first["__interrupt__"]
+(again,) = pause("second")["__interrupt__"]
 seen["id"] = identity(asked.id, again.id, "call-refund")
 condition = Condition()
 conditional = {"allowed_decisions": ["approve", "reject"], "when": lambda *_: condition()}

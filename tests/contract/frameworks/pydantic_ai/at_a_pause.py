@@ -31,12 +31,12 @@ def agent(**tools: Any) -> Agent[None, Any]:
 
 
 def parts(result: Any, kind: type) -> dict[str, Any]:
-    return {part.tool_name: part for message in result.all_messages() for part in message.parts if isinstance(part, kind)}
+    return {
+        part.tool_name: part for message in result.all_messages() for part in message.parts if isinstance(part, kind)
+    }
 
 
-gated = agent(
-    tools=[Tool(refund, requires_approval=True), Tool(program.drop, requires_approval=True), program.look]
-)
+gated = agent(tools=[Tool(refund, requires_approval=True), Tool(program.drop, requires_approval=True), program.look])
 first = gated.run_sync("go")
 stored = first.all_messages_json()
 seen = {"sibling": sibling()}

@@ -75,8 +75,8 @@ def twice(resume: Callable[[], Any]) -> str:
 
 def history(inputs: list[Any]) -> str:
     """Return which input of the refund stands in the history after a change."""
-    original, changed = program.REFUND in inputs, CHANGED in inputs
-    return {(True, False): "original", (False, True): "changed", (True, True): "both"}[original, changed]
+    known = (program.REFUND in inputs, CHANGED in inputs)
+    return {(True, False): "original", (False, True): "changed", (True, True): "both"}[known]
 
 
 def identity(first: str, second: str, call: str) -> str:
