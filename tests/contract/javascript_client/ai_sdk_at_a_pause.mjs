@@ -43,7 +43,7 @@ const pause = async () => {
   const result = await generate(modelOf(step(calls.map(callOf), "tool-calls")), start);
   const requests = result.content.filter(({ type }) => type === "tool-approval-request");
   const ids = Object.fromEntries(requests.map(({ approvalId, toolCall }) => [toolCall.toolName, approvalId]));
-  return { stored: JSON.stringify([...start, ...result.response.messages]), ids };
+  return { stored: JSON.stringify([...start, ...result.responseMessages]), ids };
 };
 const resume = ({ stored, ids }, answers, reason) => {
   const content = Object.entries(answers).map(([name, approved]) => ({
