@@ -20,7 +20,7 @@ def message(calls: list[program.Call]) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": call.name, "args": call.input, "id": call.id or None} for call in calls])
 
 
-tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, program.look)]
+tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, *program.FREE)]
 names = program.run_page(
     "langchain.md",
     {

@@ -84,6 +84,10 @@ def look(order: str) -> str:
     return f"order {order}"
 
 
+#: Tools that need no approval; a script may call them.
+FREE = [look] if "SCRIPT" in os.environ else []
+
+
 def ask_human(question: str, options: list[str]) -> str:
     """Ask a person."""
     happens(question)
