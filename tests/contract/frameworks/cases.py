@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import functools
 import json
-import socket
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.contract import table
 from tests.contract.frameworks.conftest import SOON, Agent, told
+from tests.contract.frameworks.lost_connections import desk_that_comes_back
 from tests.support.processes.policies import apply_rules
 from tests.support.processes.server import Server, until
 from tests.support.services import ROUNDS
@@ -358,45 +356,6 @@ def away(play: Play) -> None:
     with desk_that_comes_back(play.agent, after=3):
         read = play.run(play.approve)
     assert (play.effects(), parts(read, "refunded 250")) == ([["4711", 250]], 1)
-
-
-@contextmanager
-def desk_that_comes_back(agent: Agent, after: int) -> Iterator[None]:
-    """Drop the first connections to the desk, and forward the others."""
-    server = agent.asker.server
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        agent.environment["PAUSEPOINT_URL"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        dropped = 0
-
-        def serve() -> None:
-            nonlocal dropped
-            while True:
-                try:
-                    connection = listener.accept()[0]
-                except OSError:
-                    return
-                if dropped < after:
-                    dropped += 1
-                    connection.close()
-                    continue
-                desk = socket.create_connection(("127.0.0.1", server.port))
-                for source, target in ((connection, desk), (desk, connection)):
-                    threading.Thread(target=forward, args=(source, target), daemon=True).start()
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield
-        # Closing it would not end `accept` in the thread.
-        listener.shutdown(socket.SHUT_RDWR)
-    assert dropped == after
-
-
-def forward(source: socket.socket, target: socket.socket) -> None:
-    try:
-        while data := source.recv(65536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:
-        target.close()
 
 
 #: The cases by the names of their columns in docs/reference/protocols.md.
