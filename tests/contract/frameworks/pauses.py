@@ -71,38 +71,38 @@ WORDS = {
 
 
 def rejected(codes: dict[str, str]) -> str:
-    """Return what the model reads after a rejection, first without a person's words, then with them."""
+    """Return in short what the model reads after a rejection."""
     if codes["rejected"] == "yours":
         return "what your steps tell it"
-    if codes["rejected"] == WORDS_OF_A_PERSON:
-        return "the person's words"
-    words = codes["words"].replace(WORDS_OF_A_PERSON, "…")
-    default = f"“{codes['rejected']}”"
-    if words == "no":
-        return f"{default} and no words"
-    return f"{default}, or the person's words" if words == "…" else f"{default}, or “{words}”"
+    if codes["words"] == "no":
+        return "a fixed text, **no words**"
+    return "the person's words" if codes["words"] in (WORDS_OF_A_PERSON, "yes") else "a text with the person's words"
 
 
-def rows() -> list[str]:
-    """Return the rows of the table."""
-    lines = [f"| Framework | {' | '.join(HEADS.values())} | Observed by |", "|---" * (len(HEADS) + 2) + "|"]
-    kept = json.loads(OBSERVED.read_text()).values()
-    for each in sorted(kept, key=lambda each: str(each["title"]).lower()):
+def table(kept: list[dict[str, Any]]) -> list[str]:
+    """Return the lines of the table. The name of a framework links to the program that has observed it."""
+    lines = [f"| Framework | {' | '.join(HEADS.values())} |", f"|{'---|' * (len(HEADS) + 1)}"]
+    for each in kept:
         codes = each["codes"]
         cells = [rejected(codes) if column == "rejected" else WORDS[column][codes[column]] for column in HEADS]
-        program = Path(each["program"])
-        name = program.parent.name if program.stem == "at_a_pause" else program.stem
-        link = f"[{name}](../../{program.as_posix()})"
-        lines.append(f"| **{each['title']}** {each['version']} | {' | '.join(cells)} | {link} |")
+        lines.append(f"| [{each['title']}](../../{each['program']}) {each['version']} | {' | '.join(cells)} |")
     return lines
+
+
+def texts(kept: list[dict[str, Any]]) -> list[str]:
+    """Return what each framework tells the model of a rejection without a person's words."""
+    own = [each for each in kept if each["codes"]["rejected"] not in ("yours", WORDS_OF_A_PERSON)]
+    return [f"- **{each['title']}**: “{each['codes']['rejected']}”" for each in own]
 
 
 def page() -> str:
     """Return the page with its table made anew."""
     before, rest = PAGE.read_text().split(BEGIN)
     after = rest.split(END)[1]
-    table = "\n".join(rows())
-    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+    observed = json.loads(OBSERVED.read_text()).values()
+    kept = sorted(observed, key=lambda each: str(each["title"]).lower())
+    lines = [*table(kept), "", "A rejection without a person's words reads:", "", *texts(kept)]
+    return "\n".join([f"{before}{BEGIN}", "", *lines, "", f"{END}{after}"])
 
 
 def check(name: str, title: str, program: Path, observed: dict[str, Any]) -> None:
