@@ -71,7 +71,7 @@ if KIND in {"crew", "tool", "less"}:
     )
     task = Task(description="Refund 4711.", expected_output="What was done.", agent=agent)
     last = Crew(agents=[agent], tasks=[task]).kickoff().raw
-    program.tell(READ, last=last)
+    program.tell(READ, read=READ, last=last)
 elif KIND == "flow":
     names = program.run_page("crewai.md", given)
     program.tell(result=Refund().kickoff(inputs={"id": THREAD}))

@@ -102,10 +102,10 @@ def run_page(page: str, given: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def tell(read: Sequence[Any] = (), **found: Any) -> None:
-    """Print the events for the test, in a marked line: a framework may print before and after it. What the model has `read` of
-    its calls is told for a script only, since other tests compare the whole line.
+def tell(texts: Sequence[Any] = (), /, **found: Any) -> None:
+    """Print the events for the test, in a marked line: a framework may print before and after it. The `texts` that the model has
+    read of its calls are told for a script only, since other tests compare the whole line.
     """
     if "SCRIPT" in os.environ:
-        found["read"] = [each if isinstance(each, str) else json.dumps(each) for each in read]
+        found["read"] = [each if isinstance(each, str) else json.dumps(each) for each in texts]
     print(f"\nTOLD {json.dumps({'ran': RAN, **found})}", flush=True)
