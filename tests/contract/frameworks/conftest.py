@@ -89,6 +89,12 @@ class Agent:
             "PYTHONPATH": SHARED,
         }
 
+    def begin_thread(self) -> None:
+        """From now on, start the program with a new thread."""
+        old = self.thread
+        self.thread = uuid.uuid4().hex
+        self.command = [self.thread if word == old else word for word in self.command]
+
     def start(self) -> Started:
         if self.name in LIBRARIES and self.command[0].endswith("python"):
             self.program: Started = Program(self.name, self.command[1:], self.environment)
@@ -183,7 +189,7 @@ def people(server: Server) -> tuple[Remote, Remote, Remote]:
     """A requester, a decider and a reader of the audit log."""
     return (
         Remote(server, "requester", ("ask", "read")),
-        Remote(server, "approver", ("decide", "read")),
+        Remote(server, "approver", ("decide", "grant", "read")),
         Remote(server, "auditor", ("audit",)),
     )
 

@@ -22,29 +22,25 @@ from agent_framework import (
 from pausepoint import AsyncDesk
 
 THREAD = sys.argv[1]
+SCRIPT = program.messages(THREAD)
 
 
-def wanted(name: str, args: dict[str, Any]) -> Content:
-    return Content.from_function_call(call_id=f"{THREAD}-{name}", name=name, arguments=json.dumps(args))
+def wanted(call: program.Call) -> Content:
+    return Content.from_function_call(call_id=call.id, name=call.name, arguments=json.dumps(call.input))
 
 
 class Model(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):  # type: ignore[misc]
     async def _inner_get_response(self, *, messages: Any, stream: bool, options: Any, **more: Any) -> ChatResponse:
-        returned = {
-            content.call_id.removeprefix(f"{THREAD}-"): content.result
-            for message in messages
-            for content in message.contents
-            if content.type == "function_result"
-        }
-        self.read = returned
-        calls = (("refund", program.REFUND), ("drop", program.DROP), ("ask_human", program.QUESTION))
-        contents = ["done"] if returned else [wanted(name, args) for name, args in calls]
+        results = [each for message in messages for each in message.contents if each.type == "function_result"]
+        self.read = {each.call_id.removeprefix(f"{THREAD}-"): each.result for each in results}
+        self.texts = [each.result for each in results]
+        contents = list(map(wanted, SCRIPT.pop(0))) if SCRIPT else ["done"]
         return ChatResponse(messages=[Message(role="assistant", contents=contents)])
 
 
 client = Model()
 MODE = sys.argv[2] if len(sys.argv) > 2 else ""
-tools = [tool(program.refund), tool(program.drop), tool(program.ask_human)]
+tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, program.look)]
 if MODE == "less":
     tools = tools[1:]
 if MODE == "inner":
@@ -60,4 +56,4 @@ names = program.run_page(
     },
 )
 response = asyncio.run(names["agent"].run("refund 4711", session=AgentSession(session_id=THREAD)))
-program.tell(messages=client.read, last=response.text)
+program.tell(client.texts, messages=client.read, last=response.text)

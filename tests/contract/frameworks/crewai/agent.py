@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -51,8 +52,11 @@ class StoredRefund(Flow):  # type: ignore[type-arg]
 
 given = {"desk": Desk(), "thread_id": THREAD, "Refund": StoredRefund if KIND == "stored-flow" else Refund}
 if KIND in {"crew", "tool", "less"}:
-    wishes = [("refund", program.REFUND), ("drop", program.DROP), ("ask_human", program.QUESTION)]
+    # It plays one call after the other.
+    wishes = [(call.name, call.input) for calls in program.messages(THREAD) for call in calls]
     tools = [tool(each) for each in (program.refund, program.drop, program.ask_human)]
+    if "SCRIPT" in os.environ:
+        tools.append(tool(program.look))
     if KIND != "tool":
         names = program.run_page("crewai.md", given)
         if KIND == "less":
@@ -70,7 +74,7 @@ if KIND in {"crew", "tool", "less"}:
     )
     task = Task(description="Refund 4711.", expected_output="What was done.", agent=agent)
     last = Crew(agents=[agent], tasks=[task]).kickoff().raw
-    program.tell(read=READ, last=last)
+    program.tell(READ, last=last)
 elif KIND == "flow":
     names = program.run_page("crewai.md", given)
     program.tell(result=Refund().kickoff(inputs={"id": THREAD}))

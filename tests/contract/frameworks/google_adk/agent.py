@@ -19,10 +19,12 @@ from pausepoint import AsyncDesk  # noqa: E402
 
 THREAD = sys.argv[1]
 READ: dict[str, Any] = {}
+TEXTS: list[Any] = []
+SCRIPT = program.messages(THREAD)
 
 
-def wanted(name: str, args: dict[str, Any]) -> types.Part:
-    return types.Part(function_call=types.FunctionCall(id=f"{THREAD}-{name}", name=name, args=args))
+def wanted(call: program.Call) -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=call.id or None, name=call.name, args=call.input))
 
 
 def said(*parts: types.Part) -> LlmResponse:
@@ -35,16 +37,12 @@ class Model(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         returned = [part.function_response for part in llm_request.contents[-1].parts or [] if part.function_response]
         READ.update({one.name: one.response for one in returned})
-        if returned:
-            yield said(types.Part(text="done"))
-            return
-        yield said(
-            wanted("refund", program.REFUND), wanted("drop", program.DROP), wanted("ask_human", program.QUESTION)
-        )
+        TEXTS.extend(one.response for one in returned)
+        yield said(*map(wanted, SCRIPT.pop(0))) if SCRIPT else said(types.Part(text="done"))
 
 
 async def main() -> None:
-    tools = [program.refund, program.drop, program.ask_human]
+    tools = [program.refund, program.drop, program.ask_human, program.look]
     agent = LlmAgent(name="billing", model=Model(model="scripted"), tools=tools[1:] if "less" in sys.argv else tools)
     names = program.run_page("google-adk.md", {"agent": agent, "desk": AsyncDesk()})
     runner = InMemoryRunner(app=names["app"])
@@ -53,7 +51,7 @@ async def main() -> None:
     last = ""
     async for event in runner.run_async(user_id="alice", session_id=THREAD, new_message=message):
         last = (event.content.parts or [types.Part()])[-1].text or last if event.content else last
-    program.tell(messages=READ, last=last)
+    program.tell(TEXTS, messages=READ, last=last)
 
 
 asyncio.run(main())

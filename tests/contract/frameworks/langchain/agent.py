@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any
 
 import program
 from langchain_core.messages import AIMessage
@@ -17,28 +16,16 @@ THREAD = sys.argv[1]
 ON_A_LOOP = "async" in sys.argv[2:]
 
 
-def wanted(name: str, args: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, "args": args, "id": f"{THREAD}-{name}"}
+def message(calls: list[program.Call]) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": call.name, "args": call.input, "id": call.id or None} for call in calls])
 
 
-tools = [tool(program.refund), tool(program.drop), tool(program.ask_human)]
+tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, program.look)]
 names = program.run_page(
     "langchain.md",
     {
         "model": Model(
-            messages=iter(
-                [
-                    AIMessage(
-                        "",
-                        tool_calls=[
-                            wanted("refund", program.REFUND),
-                            wanted("drop", program.DROP),
-                            wanted("ask_human", program.QUESTION),
-                        ],
-                    ),
-                    AIMessage("done"),
-                ]
-            )
+            messages=iter([*map(message, program.messages(THREAD)), AIMessage("done")])
         ),
         "tools": tools[1:] if "less" in sys.argv else tools,
         "desk": AsyncDesk() if ON_A_LOOP else Desk(),
@@ -49,9 +36,9 @@ said = {"messages": [("user", "refund 4711")]}
 config = {"configurable": {"thread_id": THREAD}}
 agent = names["agent"]
 found = asyncio.run(agent.ainvoke(said, config)) if ON_A_LOOP else agent.invoke(said, config)
+results = [message for message in found["messages"] if message.type == "tool"]
 program.tell(
-    messages={
-        message.name: [message.status, message.content] for message in found["messages"] if message.type == "tool"
-    },
+    [message.content for message in results],
+    messages={message.name: [message.status, message.content] for message in results},
     last=found["messages"][-1].content,
 )

@@ -1,8 +1,9 @@
-"""An agent of the OpenAI Agents SDK with a scripted model: `agent.py THREAD [stream | strict | handled | when]`."""
+"""An agent of the OpenAI Agents SDK with a scripted model: `agent.py THREAD [stream | strict | handled]`."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from typing import Any
 
@@ -23,40 +24,45 @@ FAILS: dict[str, dict[str, Any]] = {
 AGAIN = [[function_call("refund", approved, call_id=f"{THREAD}-{name}")] for name in ("again", "more")]
 
 
+def message(calls: list[program.Call]) -> list[Any]:
+    # The SDK needs an id.
+    return [function_call(call.name, call.input, call_id=call.id or None) for call in calls]
+
+
 async def asks(_context: Any, _arguments: dict[str, Any], _call_id: str) -> bool:
     return program.asks()
 
 
+ASKS = asks if "CALM" in os.environ else True
+SCRIPT = [
+    [
+        function_call("refund", program.REFUND, call_id=f"{THREAD}-refund"),
+        function_call("drop", program.DROP, call_id=f"{THREAD}-drop"),
+    ],
+    # As it is told, it makes the call again as it was approved; once more, and people are asked again.
+    *AGAIN,
+]
+if "SCRIPT" in os.environ:
+    SCRIPT = [message(calls) for calls in program.messages(THREAD)]
 agent = Agent(
     name="billing",
     instructions="Refund.",
     tools=[
-        function_tool(program.refund, needs_approval=asks if MODE == "when" else True),
-        function_tool(program.drop, needs_approval=asks if MODE == "when" else True, **FAILS.get(MODE, {})),
+        function_tool(program.refund, needs_approval=ASKS),
+        function_tool(program.drop, needs_approval=ASKS, **FAILS.get(MODE, {})),
+        function_tool(program.look),
     ],
-    model=ScriptedModel(
-        [
-            [
-                function_call("refund", program.REFUND, call_id=f"{THREAD}-refund"),
-                function_call("drop", program.DROP, call_id=f"{THREAD}-drop"),
-            ],
-            # As it is told, it makes the call again as it was approved; once more, and people are asked again.
-            *([] if MODE == "when" else AGAIN),
-            [assistant_message("done")],
-        ]
-    ),
+    model=ScriptedModel([*SCRIPT, [assistant_message("done")]]),
 )
 names = program.run_page("openai-agents.md", {"agent": agent, "desk": AsyncDesk(), "thread_id": THREAD})
 if MODE == "stream":
     result, events = asyncio.run(names["stream"]())
 else:
     result, events = asyncio.run(names["main"]()), []
+items = [item for item in result.to_input_list() if item.get("type") == "function_call_output"]
 program.tell(
+    [item["output"] for item in items],
     last=result.final_output,
-    outputs={
-        item["call_id"].removeprefix(f"{THREAD}-"): item["output"]
-        for item in result.to_input_list()
-        if item.get("type") == "function_call_output"
-    },
+    outputs={item["call_id"].removeprefix(f"{THREAD}-"): item["output"] for item in items},
     events=[event.name for event in events if event.type == "run_item_stream_event"],
 )

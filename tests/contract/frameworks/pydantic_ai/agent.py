@@ -1,8 +1,9 @@
-"""A pydantic-ai agent with a function as its model: `agent.py THREAD [stream | events | when]`."""
+"""A pydantic-ai agent with a function as its model: `agent.py THREAD [stream | events]`."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
@@ -17,14 +18,18 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
 
 THREAD = sys.argv[1]
+SCRIPT = program.messages(THREAD)
 
 
 def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    returned = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
-    if returned:
+    played = sum(isinstance(message, ModelResponse) for message in messages)
+    if played == len(SCRIPT):
         return ModelResponse(parts=[TextPart("done")])
-    wanted = (("refund", program.REFUND), ("drop", program.DROP), ("ask_human", program.QUESTION))
-    return ModelResponse(parts=[ToolCallPart(name, args, f"{THREAD}-{name}") for name, args in wanted])
+    return ModelResponse(parts=[part(call) for call in SCRIPT[played]])
+
+
+def part(call: program.Call) -> ToolCallPart:
+    return ToolCallPart(call.name, call.input, **({"tool_call_id": call.id} if call.id else {}))
 
 
 async def model_stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
@@ -77,20 +82,18 @@ async def with_events(agent: Any) -> Any:
 
 async def by_a_condition(agent: Any) -> Any:
     tools = FunctionToolset([program.refund, program.drop]).approval_required(lambda *_: program.asks())
-    asking = Agent(agent.model, tools=[ask_human], toolsets=[tools], capabilities=[Told(AsyncDesk())])
+    asking = Agent(agent.model, toolsets=[tools], capabilities=[Told(AsyncDesk())])
     return await asking.run("refund 4711", conversation_id=THREAD)
 
 
-MODES = {"stream": streamed, "events": with_events, "when": by_a_condition}
-if len(sys.argv) > 2:
-    result = asyncio.run(MODES[sys.argv[2]](names["agent"]))
+MODES = {"stream": streamed, "events": with_events, "CALM": by_a_condition}
+MODE = "CALM" if "CALM" in os.environ else "".join(sys.argv[2:])
+if MODE:
+    result = asyncio.run(MODES[MODE](names["agent"]))
 else:
-    result = names["agent"].run_sync("refund 4711", conversation_id=THREAD)
-returned = {
-    part.tool_name: [part.outcome, part.content]
-    for message in result.all_messages()
-    for part in message.parts
-    if isinstance(part, ToolReturnPart)
-}
+    free = FunctionToolset([program.look])
+    result = names["agent"].run_sync("refund 4711", conversation_id=THREAD, toolsets=[free])
+parts = [part for message in result.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
+returned = {part.tool_name: [part.outcome, part.content] for part in parts}
 by = {call.removeprefix(f"{THREAD}-"): name for call, name in answered_by.items()}
-program.tell(messages=returned, last=result.output, answered_by=by)
+program.tell([part.content for part in parts], messages=returned, last=result.output, answered_by=by)

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,23 @@ DROP = {"table": "orders"}
 QUESTION = {"question": "Which colour?", "options": ["red", "blue"]}
 
 RAN: list[Any] = []
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that the model makes; one with an empty id has none."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+def messages(thread: str) -> list[list[Call]]:
+    """Return the messages that the model plays, each a list of calls: those of SCRIPT, or one with the calls above."""
+    if script := os.environ.get("SCRIPT"):
+        return [[Call(*call) for call in message] for message in json.loads(script)]
+    wanted = {"refund": REFUND, "drop": DROP, "ask_human": QUESTION}
+    return [[Call(f"{thread}-{name}", name, input) for name, input in wanted.items()]]
 
 
 def happens(what: Any) -> None:
@@ -59,6 +78,12 @@ def drop(table: str) -> str:
     return "dropped"
 
 
+def look(order: str) -> str:
+    """Look at an order; no one has to be asked."""
+    happens("looked")
+    return f"order {order}"
+
+
 def ask_human(question: str, options: list[str]) -> str:
     """Ask a person."""
     happens(question)
@@ -73,6 +98,10 @@ def run_page(page: str, given: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def tell(**found: Any) -> None:
-    """Print the events for the test, in a marked line: a framework may print before and after it."""
+def tell(read: Sequence[Any] = (), **found: Any) -> None:
+    """Print the events for the test, in a marked line: a framework may print before and after it. What the model has `read` of
+    its calls is told for a script only, since other tests compare the whole line.
+    """
+    if "SCRIPT" in os.environ:
+        found["read"] = [each if isinstance(each, str) else json.dumps(each) for each in read]
     print(f"\nTOLD {json.dumps({'ran': RAN, **found})}", flush=True)
