@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self, Unpack
+from weakref import WeakKeyDictionary
 
 import httpx
 
@@ -28,7 +29,16 @@ class AsyncDesk(Settings):
         secret: str = "",
     ) -> None:
         super().__init__(address, key, patience=patience, secret=secret)
-        self._http = httpx.AsyncClient(limits=LIMITS)
+        #: A connection belongs to an event loop; frameworks whose agents are called without one start a loop for each call.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._clients = WeakKeyDictionary()
+
+    @property
+    def _http(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = httpx.AsyncClient(limits=LIMITS)
+        return self._clients[loop]
 
     async def await_human(
         self,
