@@ -40,8 +40,9 @@ class DeskHook(HookProvider):
     """Asks before each call of the named tools, or of all tools if none is named.
 
     The call runs with the approved input, and its result is reported. If it is not approved, the model is told why; if the policy
-    stops the run, it raises EventLoopException because of Halted. A call whose result was reported in an earlier run does not run again: the model gets that
-    result. A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
+    stops the run, it raises EventLoopException because of Halted. A call whose result was reported in an earlier run does not run
+    again: the model gets that result. A tool named in `questions` never runs: a person answers the first text of its input, and
+    the answer is its result.
     `thread_id` names the run, so that a repeated one finds its requests; without it, the session of the agent does, if it has a
     session manager. `extra` are additional fields of each request, such as `priority` or `timeout`. A run raises NotGated if its
     agent lacks a tool named here, or has a tool that is another agent without this hook.
