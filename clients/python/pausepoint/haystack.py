@@ -1,7 +1,6 @@
 """Haystack: a hook that asks people before the tools of an agent run, at the point of the call.
 
-    hook = DeskHook(Desk(), "refund")
-    agent = Agent(chat_generator=..., tools=[...], hooks={"before_tool": [hook], "after_tool": [hook]})
+    agent = Agent(chat_generator=..., tools=[...], hooks=DeskHook(Desk(), "refund").hooks)
 
 The process waits. Install with `pip install "pausepoint[haystack]"`.
 """
@@ -38,9 +37,9 @@ class DeskHook:
     The calls run with the approved input once all are decided, and their results are reported. If one is not approved, the model
     is told why; if the policy stops the run, it raises Halted. A tool named in `questions` never runs: a person answers the first
     text of its input, and the answer is its result.
-    `thread_id` names the run, or `hook_context={"thread_id": ...}` does: a repeated run finds its requests, and a call whose
-    result was reported does not run again. `extra` are additional fields of each request. A run raises NotGated if its agent
-    lacks a tool named here, or has a tool that is another agent without this hook.
+    `thread_id` names the run: a repeated one finds its requests, and a call whose result was reported does not run again. `extra`
+    are additional fields of each request. A run raises NotGated if its agent lacks a tool named here, or has a tool that is
+    another agent without this hook.
     """
 
     allowed_hook_points = ("before_tool", "after_tool")
@@ -58,6 +57,11 @@ class DeskHook:
         self._runs: WeakKeyDictionary[State, str] = WeakKeyDictionary()
         #: The decided calls of the message whose tools run now.
         self._decided: WeakKeyDictionary[State, list[_Decided]] = WeakKeyDictionary()
+
+    @property
+    def hooks(self) -> dict[Any, list[Any]]:
+        """Return the hook at its points in the run of an agent."""
+        return {point: [self] for point in self.allowed_hook_points}
 
     def run(self, state: State) -> None:
         """Ask before the tools of a message run; after them, add what people have said to the results."""
@@ -88,9 +92,8 @@ class DeskHook:
         tools = {tool.name: tool for tool in state.data["tools"]}
         self.gate.check(tools)
         self._check_agents(tools.values())
-        context = state.data.get("hook_context") or {}
-        run_id = self._runs.setdefault(state, uuid.uuid4().hex)
-        thread = str(context.get("thread_id") or self.thread_id or run_id)
+        # Not from `hook_context`: if the agent is a tool, its model can set that.
+        thread = self.thread_id or self._runs.setdefault(state, uuid.uuid4().hex)
         made = [_content(call) for message in earlier for call in message.tool_calls]
         wanted = []
         for call in last.tool_calls:

@@ -9,10 +9,10 @@ from typing import Any
 
 os.environ["AGNO_TELEMETRY"] = "false"
 
-import program  # noqa: E402
-from agno.agent import Agent  # noqa: E402
-from agno.team import Team  # noqa: E402
-from model import Scripted  # noqa: E402
+import program
+from agno.agent import Agent
+from agno.team import Team
+from model import Scripted
 
 THREAD = sys.argv[1]
 MODEL = Scripted(program.messages(THREAD))
@@ -36,7 +36,7 @@ def change(function: Any, arguments: dict[str, Any]) -> Any:
 
 def main() -> None:
     if "first" in sys.argv:
-        names = program.run_page("agno.md", {"model": MODEL}, slice(1))
+        program.run_page("agno.md", {"model": MODEL}, slice(1))
         program.tell(MODEL.read)
         return
     tools = [program.refund, program.drop, program.ask_human, program.look, reset]

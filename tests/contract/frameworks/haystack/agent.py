@@ -10,14 +10,14 @@ from typing import Any
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
-import program  # noqa: E402
-from haystack.components.agents import Agent  # noqa: E402
-from haystack.dataclasses import ChatMessage  # noqa: E402
-from haystack.hooks import hook as function_hook  # noqa: E402
-from haystack.tools import ComponentTool, create_tool_from_function  # noqa: E402
-from model import Scripted  # noqa: E402
-from pausepoint import AsyncDesk  # noqa: E402
-from pausepoint.haystack import DeskHook  # noqa: E402
+import program
+from haystack.components.agents import Agent
+from haystack.dataclasses import ChatMessage
+from haystack.hooks import hook as function_hook
+from haystack.tools import ComponentTool, create_tool_from_function
+from model import Scripted
+from pausepoint import AsyncDesk
+from pausepoint.haystack import DeskHook
 
 THREAD, MODE = sys.argv[1], sys.argv[-1]
 MODEL = Scripted(program.messages(THREAD))
@@ -42,7 +42,7 @@ def main() -> None:
         return
     functions = [program.refund, program.drop, program.ask_human, program.look]
     tools: list[Any] = [create_tool_from_function(function) for function in functions]
-    page = program.run_page("haystack.md", {"chat_generator": Scripted([]), "tools": tools})
+    page = program.run_page("haystack.md", {"chat_generator": Scripted([]), "tools": tools, "thread_id": THREAD})
     hook, agent = page["hook"], page["agent"]
     agent.chat_generator = MODEL
     if MODE == "less":
@@ -59,7 +59,7 @@ def main() -> None:
         agent = with_hook(DeskHook(AsyncDesk(), "refund", "drop", thread_id=THREAD), tools)
         result = asyncio.run(agent.run_async(messages=messages))
     else:
-        result = page["answer"](messages, THREAD) if agent is page["agent"] else agent.run(messages=messages)
+        result = agent.run(messages=messages)
     program.tell(MODEL.read, messages=MODEL.read, last=result["last_message"].text)
 
 
