@@ -8,7 +8,7 @@ PY := $(VENV)/bin/python
 # Tests start hundreds of processes: each would compile the project anew where Python is told to keep no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo key test coverage proofs contract everything check scripts lock messages format docs docs-serve pictures release clean
+.PHONY: demo key test coverage proofs contract findings everything check scripts lock messages format docs docs-serve pictures release clean
 .DEFAULT_GOAL := demo
 
 # REQUIREMENTS=requirements.txt takes the newest versions that fit, where the lock has none for your Python or processor.
@@ -80,6 +80,11 @@ contract: NAME ?= $(if $(LOWEST),$(filter-out claude_code codex mcp,$(FRAMEWORKS
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
 	REQUIRE_SERVICES=1 $(PY) -m pytest -n $(WORKERS) --dist loadfile $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))
+
+# One of the scripts in findings/, which installs what it needs in a temporary folder: make findings NAME=pyjwt-takes-rsa-keys-for-rs256
+findings:
+	@$(if $(NAME),,echo 'Say which one: make findings NAME=pyjwt-takes-rsa-keys-for-rs256' >&2; exit 1)
+	findings/$(NAME).sh
 
 # All, with the oldest frameworks too, on both databases and both versions of Django, if a Python is installed that the newer
 # Django runs on.

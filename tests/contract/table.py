@@ -2,7 +2,8 @@
 
     @pytest.mark.shows("langchain", "approve", "reject")
 
-`lacks` marks a test that shows a missing ability of a protocol, with the reason.
+`lacks` marks a test that shows a missing ability of a protocol, with the reason. `cases` marks the test of all cases of an
+adapter.
 
 The tests are read and not imported: those of a framework need its package. `python -m tests.contract.table` writes the
 page anew; a test compares it.
@@ -63,6 +64,29 @@ SAFETY_ABILITIES = {
     "condition": "a condition that changes",
     "partial": "partial answers",
 }
+#: The other cases that every adapter has to pass (`tests/contract/frameworks/cases.py`).
+CASE_ABILITIES = {
+    "denied": "a rule denies",
+    "halted": "a deadline stops the run",
+    "grant": "a grant approves",
+    "siblings": "two gated calls and a free one in a message",
+    "no-id": "calls without ids",
+    "repeated-id": "repeated ids",
+    "away": "the desk is away",
+}
+#: All cases, which the mark `cases` means.
+CASES = (
+    "approve",
+    "edit",
+    "reject",
+    "expire",
+    "raises",
+    "partial",
+    "condition",
+    "killed",
+    "together",
+    *CASE_ABILITIES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +236,18 @@ SAFETY_LIMITS = {
 #: The rows of the table of safety.
 SAFETY = [replace(each, cannot=SAFETY_LIMITS[each.name]) for each in GROUPS["Framework"]]
 
+PLAYED = (
+    "Claude Code makes the calls itself. The adapter answers whether one may run, and is not tested with this case."
+)
+#: The rows of the table of cases.
+CASES_ROWS = [
+    replace(
+        each,
+        cannot=dict.fromkeys(set(CASE_ABILITIES) - {"halted"}, PLAYED) if each.name == "claude-agent-sdk" else {},
+    )
+    for each in GROUPS["Framework"]
+]
+
 #: The rows of the table of grants.
 GRANTS = [
     Protocol("pages", "Pages", HOW_TO + "approve-for-an-hour.md", {"unasked": PEOPLE_ONLY}),
@@ -262,6 +298,7 @@ Table = tuple[str, Sequence[Protocol], Mapping[str, str]]
 TABLES: Sequence[Table] = [
     *((title, rows, ABILITIES) for title, rows in GROUPS.items()),
     ("Safety", SAFETY, SAFETY_ABILITIES),
+    ("Cases", CASES_ROWS, CASE_ABILITIES),
     ("Grants", GRANTS, GRANT_ABILITIES),
     ("Policy", POLICY, POLICY_ABILITIES),
 ]
@@ -270,7 +307,7 @@ TABLES: Sequence[Table] = [
 def marks(path: Path) -> Iterator[Shown]:
     """Yield the marks of a file's tests."""
     source = path.read_text()
-    if "pytest.mark.shows" not in source and "pytest.mark.lacks" not in source:
+    if not any(f"pytest.mark.{mark}" in source for mark in ("shows", "lacks", "cases")):
         return
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -282,6 +319,10 @@ def marks(path: Path) -> Iterator[Shown]:
             elif isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.lacks":
                 protocol, ability, reason = (ast.literal_eval(word) for word in mark.args)
                 yield Shown(protocol, ability, path, node.name, reason)
+            elif isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.cases":
+                without = [word for keyword in mark.keywords for word in ast.literal_eval(keyword.value)]
+                protocol = ast.literal_eval(mark.args[0])
+                yield from (Shown(protocol, case, path, node.name) for case in CASES if case not in without)
 
 
 def shown() -> list[Shown]:

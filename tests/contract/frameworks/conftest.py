@@ -73,6 +73,14 @@ def forker(name: str) -> socket.socket:
     return starting.forks_after(str(environments.python(name)), *LIBRARIES[name], PYTHONPATH=SHARED)
 
 
+def started(name: str, command: Sequence[str], env: Mapping[str, str]) -> Started:
+    """Start a program of a framework."""
+    if name in LIBRARIES and command[0].endswith("python"):
+        return Program(name, command[1:], env)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
+
+
 class Agent:
     """A program in the environment of a framework, with a key of the demo's requester; the demo's approver answers it."""
 
@@ -96,11 +104,7 @@ class Agent:
         self.command = [self.thread if word == old else word for word in self.command]
 
     def start(self) -> Started:
-        if self.name in LIBRARIES and self.command[0].endswith("python"):
-            self.program: Started = Program(self.name, self.command[1:], self.environment)
-        else:
-            pipe = subprocess.PIPE
-            self.program = subprocess.Popen(self.command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
+        self.program = started(self.name, self.command, self.environment)
         return self.program
 
     def every_waiting(self) -> list[dict[str, Any]]:
@@ -201,6 +205,16 @@ def told(program: Started) -> dict[str, Any]:
     (line,) = (line for line in out.splitlines() if line.startswith("TOLD "))
     found: dict[str, Any] = json.loads(line.removeprefix("TOLD "))
     return found
+
+
+def observed(program: Path) -> dict[str, Any]:
+    """Run a program of a framework without a desk, and return its own line."""
+    name = program.parent.name
+    if environments.LOWEST:
+        pytest.skip("The page is about the newest version.")
+    if not environments.ready(name):
+        missing(f"no environment for {name}", f"make contract NAME={name}")
+    return told(started(name, [str(environments.python(name)), str(program)], os.environ | {"PYTHONPATH": SHARED}))
 
 
 @pytest.fixture(scope="package")

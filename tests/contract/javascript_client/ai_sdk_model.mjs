@@ -15,6 +15,13 @@ export const call = (toolName, input, id = toolName) => ({
   toolName,
   input: JSON.stringify(input),
 });
+// A call of a script.
+export const callOf = ({ id, name, input }) => ({
+  type: "tool-call",
+  toolCallId: id,
+  toolName: name,
+  input: JSON.stringify(input),
+});
 // The parts of a stream that is this step.
 export const streamOf = ({ content, finishReason }) =>
   new ReadableStream({

@@ -1,12 +1,12 @@
 // An agent of the OpenAI Agents SDK with a scripted model. The code of the docs page replaces the marked line.
 import { Agent, Usage, setTracingDisabled, tool } from "@openai/agents";
 import { z } from "zod";
-import { CHANGED, DROP, REFUND, asks, drop, idOf, refund, tell, threadId } from "./shared.mjs";
+import { CHANGED, DROP, REFUND, asks, drop, idOf, look, messages, reads, refund, tell, threadId } from "./shared.mjs";
 
 setTracingDisabled(true);
-const call = (name, input, id = name) => ({
+const call = (name, input, id = idOf(name)) => ({
   type: "function_call",
-  callId: idOf(id),
+  callId: id,
   name,
   status: "completed",
   arguments: JSON.stringify(input),
@@ -18,13 +18,12 @@ const text = {
   content: [{ type: "output_text", text: "done" }],
 };
 // As it is told, it makes the call again as it was approved; once more, and people are asked again.
-const steps = [
+const steps = messages()?.map((calls) => calls.map(({ id, name, input }) => call(name, input, id))) ?? [
   [call("refund", REFUND), call("drop", DROP)],
-  ...(process.env.CALM
-    ? []
-    : [[call("refund", CHANGED, "again")], [call("refund", CHANGED, "more")]]),
-  [text],
+  [call("refund", CHANGED, idOf("again"))],
+  [call("refund", CHANGED, idOf("more"))],
 ];
+steps.push([text]);
 const read = [];
 const model = {
   getResponse: async ({ input }) => {
@@ -55,9 +54,11 @@ const agent = new Agent({
       needsApproval,
       execute: drop,
     }),
+    tool({ name: "look", description: "Look.", parameters: z.object({ order: z.string() }), execute: look }),
   ],
 });
 
 // THE PAGE
 
+for (const { output } of result.history.filter(({ type }) => type === "function_call_result")) reads(output.text);
 tell({ read: read.at(-1), last: result.finalOutput });

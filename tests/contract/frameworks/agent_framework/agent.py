@@ -40,7 +40,7 @@ class Model(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):  # ty
 
 client = Model()
 MODE = sys.argv[2] if len(sys.argv) > 2 else ""
-tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, program.look)]
+tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, *program.FREE)]
 if MODE == "less":
     tools = tools[1:]
 if MODE == "inner":

@@ -10,6 +10,5 @@ pytestmark = pytest.mark.server
 
 
 @pytest.mark.cases("agno", without=["condition"])
-@pytest.mark.shows("agno", "together", "killed", "partial")
 def test_nothing_runs_unasked_or_twice(case, agent, tmp_path):
     case(Play(agent, tmp_path))

@@ -80,6 +80,7 @@ def halting(desk: Server) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("asking", [False], indirect=True)
+@pytest.mark.shows("claude-agent-sdk", "halted")
 def test_at_a_deadline_that_halts_claude_code_is_interrupted_and_its_model_not_asked_again(
     halting, agent, asking, tmp_path
 ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -54,9 +53,7 @@ given = {"desk": Desk(), "thread_id": THREAD, "Refund": StoredRefund if KIND == 
 if KIND in {"crew", "tool", "less"}:
     # It plays one call after the other.
     wishes = [(call.name, call.input) for calls in program.messages(THREAD) for call in calls]
-    tools = [tool(each) for each in (program.refund, program.drop, program.ask_human)]
-    if "SCRIPT" in os.environ:
-        tools.append(tool(program.look))
+    tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, *program.FREE)]
     if KIND != "tool":
         names = program.run_page("crewai.md", given)
         if KIND == "less":

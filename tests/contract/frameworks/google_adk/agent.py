@@ -42,7 +42,7 @@ class Model(BaseLlm):
 
 
 async def main() -> None:
-    tools = [program.refund, program.drop, program.ask_human, program.look]
+    tools = [program.refund, program.drop, program.ask_human, *program.FREE]
     agent = LlmAgent(name="billing", model=Model(model="scripted"), tools=tools[1:] if "less" in sys.argv else tools)
     names = program.run_page("google-adk.md", {"agent": agent, "desk": AsyncDesk()})
     runner = InMemoryRunner(app=names["app"])

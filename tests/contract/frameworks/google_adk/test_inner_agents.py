@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.frameworks.cases import REFUND, Effects
 from tests.contract.frameworks.conftest import told
-from tests.contract.frameworks.killed import REFUND, Effects
 
 pytestmark = pytest.mark.server
 

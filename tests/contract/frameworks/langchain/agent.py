@@ -20,13 +20,11 @@ def message(calls: list[program.Call]) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": call.name, "args": call.input, "id": call.id or None} for call in calls])
 
 
-tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, program.look)]
+tools = [tool(each) for each in (program.refund, program.drop, program.ask_human, *program.FREE)]
 names = program.run_page(
     "langchain.md",
     {
-        "model": Model(
-            messages=iter([*map(message, program.messages(THREAD)), AIMessage("done")])
-        ),
+        "model": Model(messages=iter([*map(message, program.messages(THREAD)), AIMessage("done")])),
         "tools": tools[1:] if "less" in sys.argv else tools,
         "desk": AsyncDesk() if ON_A_LOOP else Desk(),
         "checkpointer": InMemorySaver(),

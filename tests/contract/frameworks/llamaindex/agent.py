@@ -1,8 +1,12 @@
-"""LlamaIndex workflows: `agent.py THREAD [names | waits | state FILE]`, the page's own one and others that ask several things."""
+"""LlamaIndex workflows: `agent.py THREAD [names | waits | state FILE]`, the page's own one and others that ask several things.
+
+With a script, the workflow plays its messages, and asks about each call of a message at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -93,6 +97,65 @@ class Names(Workflow):
         return StopEvent(result=await names["run_approved"](desk, ev, note))
 
 
+SCRIPT = program.messages(THREAD)
+TEXTS: list[str] = []
+
+
+class Message(Event):
+    """A message of the script, by its place."""
+
+
+class Told(Event):
+    """What a call has come to, as text."""
+
+
+class Scripted(Workflow):
+    """Plays the messages of the script. A call of `look` is free."""
+
+    @step
+    async def begin(self, ev: StartEvent) -> Message:
+        return Message(place=0)
+
+    @step
+    async def ask(self, ctx: Context, ev: Message) -> InputRequiredEvent | Told | StopEvent | None:
+        if ev.place == len(SCRIPT):
+            return StopEvent(result="done")
+        for call in SCRIPT[ev.place]:
+            if call.name == "look":
+                ctx.send_event(Told(place=ev.place, text=program.look(**call.input)))
+                continue
+            given = {"id": call.id} if call.id else {}
+            ctx.write_event_to_stream(
+                InputRequiredEvent(prefix=f"May I {call.name}?", tool=call.name, input=call.input, **given)
+            )
+        return None
+
+    @step(num_workers=4)
+    async def carry_out(self, ev: HumanResponseEvent) -> Told:
+        # Calls without an id are refunds of the first message.
+        call_id = ev.get("id", "")
+        (place, call) = next(
+            ((place, call) for place, calls in enumerate(SCRIPT) for call in calls if call.id == call_id)
+        )
+        if not ev.approved:
+            late = "No one decided in time. " if ev.response == "expired" else ""
+            return Told(place=place, text=f"{late}{ev.comment}{' the policy stops the run now' if ev.halted else ''}")
+        changed = "" if ev.input == call.input else "A person changed the input of this call to what it is now. "
+        try:
+            output = await names["run_approved"](desk, ev, getattr(program, call.name))
+        except Exception as error:
+            output = f"{type(error).__name__}: {error}"
+        return Told(place=place, text=f"{changed}{ev.comment} {output}")
+
+    @step
+    async def collect(self, ctx: Context, ev: Told) -> Message | None:
+        told = ctx.collect_events(ev, [Told] * len(SCRIPT[ev.place]))
+        if told is None:
+            return None
+        TEXTS.extend(each.text for each in told)
+        return Message(place=ev.place + 1)
+
+
 class Kept:
     """A place for the state of a run."""
 
@@ -108,10 +171,13 @@ class Kept:
 async def main() -> Any:
     others = {"names": Names, "waits": Waits, "state": Several}
     kind = next((kind for name, kind in others.items() if name in sys.argv[2:]), names["Refund"])
+    if "SCRIPT" in os.environ:
+        kind = Scripted
     names["workflow"] = kind(timeout=None)
     return await names["go_on" if FILE else "main"]()
 
 
 desk = AsyncDesk()
 names = program.run_page("llamaindex.md", {"refund": program.refund, "desk": desk, "thread_id": THREAD, "kept": Kept()})
-program.tell(result=asyncio.run(main()))
+result = asyncio.run(main())
+program.tell(TEXTS, result=result)

@@ -50,7 +50,7 @@ agent = Agent(
     tools=[
         function_tool(program.refund, needs_approval=ASKS),
         function_tool(program.drop, needs_approval=ASKS, **FAILS.get(MODE, {})),
-        function_tool(program.look),
+        *map(function_tool, program.FREE),
     ],
     model=ScriptedModel([*SCRIPT, [assistant_message("done")]]),
 )

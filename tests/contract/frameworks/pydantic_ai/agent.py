@@ -91,7 +91,7 @@ MODE = "CALM" if "CALM" in os.environ else "".join(sys.argv[2:])
 if MODE:
     result = asyncio.run(MODES[MODE](names["agent"]))
 else:
-    free = FunctionToolset([program.look])
+    free = FunctionToolset(program.FREE)
     result = names["agent"].run_sync("refund 4711", conversation_id=THREAD, toolsets=[free])
 parts = [part for message in result.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
 returned = {part.tool_name: [part.outcome, part.content] for part in parts}

@@ -35,7 +35,7 @@ def messages(thread: str) -> list[list[Call]]:
     if script := os.environ.get("SCRIPT"):
         return [[Call(*call) for call in message] for message in json.loads(script)]
     wanted = {"refund": REFUND, "drop": DROP, "ask_human": QUESTION}
-    return [[Call(f"{thread}-{name}", name, input) for name, input in wanted.items()]]
+    return [[Call(f"{thread}-{name}", name, arguments) for name, arguments in wanted.items()]]
 
 
 def happens(what: Any) -> None:
@@ -82,6 +82,10 @@ def look(order: str) -> str:
     """Look at an order; no one has to be asked."""
     happens("looked")
     return f"order {order}"
+
+
+#: Tools that need no approval; a script may call them.
+FREE = [look] if "SCRIPT" in os.environ else []
 
 
 def ask_human(question: str, options: list[str]) -> str:

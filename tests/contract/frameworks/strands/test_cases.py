@@ -10,6 +10,5 @@ pytestmark = pytest.mark.server
 
 
 @pytest.mark.cases("strands", without=["condition"])
-@pytest.mark.shows("strands", "together", "killed", "partial")
 def test_nothing_runs_unasked_or_twice(case, agent, tmp_path):
     case(Play(agent, tmp_path))
