@@ -13,12 +13,18 @@ pytestmark = pytest.mark.server
 def test_the_first_program_of_the_page_runs_what_was_approved_and_nothing_that_was_rejected(agent, tmp_path):
     play = Play(agent, tmp_path)
     agent.command.append("first")
-    # Without a thread, the requests of the program bear no name that the test knows: these are all that wait.
-    agent.thread = ""
     play.model([play.call("refund", REFUND)])
-    assert play.run(play.approve) == ["250 of order 4711 refunded"]
-    rejected = play.run(lambda request: agent.decide(request, "reject", comment="Not on a Friday"))
-    assert rejected == ["A person declined this call: Not on a Friday. Do not repeat it."]
+    # Without a thread, nothing in the requests of the program names it: they are the new ones.
+    agent.thread = ""
+    old = [request["id"] for request in agent.every_waiting()]
+
+    def decide(verdict: str, **said: str) -> list[str]:
+        return play.run(lambda request: request["id"] in old or agent.decide(request, verdict, **said))
+
+    assert decide("approve") == ["250 of order 4711 refunded"]
+    assert decide("reject", comment="Not on a Friday") == [
+        "A person declined this call: Not on a Friday. Do not repeat it."
+    ]
 
 
 @pytest.mark.shows("agno", "edit", "reject", "answer")
