@@ -186,10 +186,10 @@ class _DecidedTool(AgentTool):
         # The last event is the result.
         content = getattr(result, "tool_result", result) or {}
         output = _output(content)
-        error = getattr(result, "exception", None)
-        if error is None and content.get("status") == "error":
-            error = ToolError(calls.output_text(output))
-        await gate.aended(desk, ruling, output=output, error=error)
+        failure = getattr(result, "exception", None)
+        if failure is None and content.get("status") == "error":
+            failure = ToolError(calls.output_text(output))
+        await gate.aended(desk, ruling, output=output, error=failure)
         if ruling.note:
             content["content"] = [{"text": ruling.note}, *content["content"]]
         yield result

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self, Unpack
-from weakref import WeakKeyDictionary
 
 import httpx
 
@@ -30,13 +29,14 @@ class AsyncDesk(Settings):
     ) -> None:
         super().__init__(address, key, patience=patience, secret=secret)
         #: A connection belongs to an event loop; frameworks whose agents are called without one start a loop for each call.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
-        self._clients = WeakKeyDictionary()
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
 
     @property
     def _http(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
+            for ended in [each for each in list(self._clients) if each.is_closed()]:
+                self._clients.pop(ended, None)
             self._clients[loop] = httpx.AsyncClient(limits=LIMITS)
         return self._clients[loop]
 
