@@ -184,11 +184,11 @@ def _guarded(tool: Tool, gate_of_tool: Gate, decided: list[_Decided]) -> Tool:
     desk, extra = gate_of_tool.desk, gate_of_tool.extra
     lock = threading.Lock()
 
-    def take(given: dict[str, Any]) -> tuple[_Decided, dict[str, Any]]:
+    def take(values: dict[str, Any]) -> tuple[_Decided, dict[str, Any]]:
         """Return the decided call with these arguments, and those of them that the agent has injected."""
         with lock:
             for each in decided:
-                injected = _injected(tool, each.call, given)
+                injected = _injected(tool, each.call, values)
                 if not each.used and injected is not None:
                     each.used = True
                     return each, injected
@@ -197,16 +197,16 @@ def _guarded(tool: Tool, gate_of_tool: Gate, decided: list[_Decided]) -> Tool:
             "hook of `before_tool`."
         )
 
-    def invoke(**given: Any) -> Any:
-        each, injected = take(given)
+    def invoke(**values: Any) -> Any:
+        each, injected = take(values)
         each.ruling = gate.claimed(gate.blocking(desk), each.ruling, extra)
         if not each.ruling.runs:
             return _known_output(tool, each.ruling)
         arguments = {**injected, **each.ruling.input}
         return gate.run(gate.blocking(desk), each.ruling, tool.invoke, **arguments)
 
-    async def invoke_async(**given: Any) -> Any:
-        each, injected = take(given)
+    async def invoke_async(**values: Any) -> Any:
+        each, injected = take(values)
         each.ruling = await gate.aclaimed(desk, each.ruling, extra)
         if not each.ruling.runs:
             return _known_output(tool, each.ruling)
@@ -218,15 +218,15 @@ def _guarded(tool: Tool, gate_of_tool: Gate, decided: list[_Decided]) -> Tool:
 
 
 def _injected(
-    tool: Tool, call: ToolCall, given: dict[str, Any]
+    tool: Tool, call: ToolCall, values: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Return the arguments that are not those of the model; None if the latter are not those of the call."""
-    if call.name != tool.name or not call.input.keys() <= given.keys():
+    if call.name != tool.name or not call.input.keys() <= values.keys():
         return None
     properties = set(tool.parameters.get("properties", ()))
     by_model = properties - set((tool.inputs_from_state or {}).values())
-    injected = {key: given[key] for key in given.keys() - call.input.keys()}
-    same = calls.same_input({key: given[key] for key in call.input}, dict(call.input))
+    injected = {key: values[key] for key in values.keys() - call.input.keys()}
+    same = calls.same_input({key: values[key] for key in call.input}, dict(call.input))
     return injected if same and by_model.isdisjoint(injected) else None
 
 
