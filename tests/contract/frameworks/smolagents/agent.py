@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import program
@@ -25,5 +28,9 @@ class Scripted(Model):
 
 
 model = Scripted()
-program.run_page("smolagents-and-ag2.md", {"model": model, "thread_id": sys.argv[1]}, slice(1))
+with tempfile.TemporaryDirectory() as folder:
+    # In a file: smolagents reads the source of a tool.
+    page = Path(folder) / "page.py"
+    page.write_text((program.HOW_TO / "smolagents-and-ag2.md").read_text().split("```python\n")[1].split("```\n")[0])
+    runpy.run_path(str(page), {"model": model, "thread_id": sys.argv[1]})
 program.tell(model.read[1:])
