@@ -184,6 +184,9 @@ GROUPS = {
         Protocol("agent-framework", "Microsoft Agent Framework", HOW_TO + "agent-framework.md", {"person": NO_PLACE}),
         Protocol("crewai", "CrewAI", HOW_TO + "crewai.md", {"person": NO_PLACE}),
         Protocol("llamaindex", "LlamaIndex workflows", HOW_TO + "llamaindex.md", {}),
+        Protocol("strands", "Strands Agents", HOW_TO + "strands.md", {"person": NO_PLACE}),
+        Protocol("agno", "Agno", HOW_TO + "agno.md", {"person": NO_PLACE}),
+        Protocol("haystack", "Haystack", HOW_TO + "haystack.md", {"person": NO_PLACE}),
         Protocol("ai-sdk-agents", "AI SDK agents", HOW_TO + "ai-sdk-agents.md", {}),
         Protocol(
             "openai-agents-js",
@@ -228,6 +231,9 @@ SAFETY_LIMITS = {
     "agent-framework": {"condition": BY_NAME},
     "crewai": {"readable": ONE_KIND, "condition": BY_NAME},
     "llamaindex": {"readable": ONE_KIND, "names": AT_THE_TOOL, "condition": BY_STEP},
+    "strands": {"readable": ONE_KIND, "condition": BY_NAME},
+    "agno": {"readable": ONE_KIND, "condition": BY_NAME},
+    "haystack": {"readable": ONE_KIND, "condition": BY_NAME},
     "ai-sdk-agents": {"readable": ONE_KIND, "condition": BY_NAME},
     "openai-agents-js": {"names": AT_THE_TOOL},
 }

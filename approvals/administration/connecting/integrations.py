@@ -189,6 +189,27 @@ INTEGRATIONS = (
         "from pausepoint.llamaindex import run_with_desk",
         "await run_with_desk(workflow, AsyncDesk(), thread_id=thread_id)",
     ),
+    _python(
+        "strands",
+        "Strands Agents",
+        "from pausepoint import AsyncDesk",
+        "from pausepoint.strands import DeskHook",
+        'hooks=[DeskHook(AsyncDesk(), "refund")]',
+    ),
+    _python(
+        "agno",
+        "Agno",
+        "from pausepoint import Desk",
+        "from pausepoint.agno import DeskHook",
+        'tool_hooks=[DeskHook(Desk(), "refund")]',
+    ),
+    _python(
+        "haystack",
+        "Haystack",
+        "from pausepoint import Desk",
+        "from pausepoint.haystack import DeskHook",
+        'hooks=DeskHook(Desk(), "refund").hooks',
+    ),
     Integration(
         "command-line",
         _("A shell script"),

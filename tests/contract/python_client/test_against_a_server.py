@@ -49,6 +49,15 @@ def in_a_thread(work: Callable[[], Any]) -> Callable[[], Any]:
     return result
 
 
+def test_an_async_desk_serves_one_event_loop_after_another(server, agent):
+    desk = AsyncDesk(server.address, agent.key)
+
+    async def list_three_times() -> int:
+        return len(await asyncio.gather(*(desk.list(status="pending") for _ in range(3))))
+
+    assert [asyncio.run(list_three_times()) for _ in range(3)] == [3, 3, 3]
+
+
 def synchronously(address: str, key: str, verb: str, *given: Any, **more: Any) -> Any:
     with Desk(address, key) as desk:
         return getattr(desk, verb)(*given, **more)

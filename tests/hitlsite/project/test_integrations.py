@@ -25,7 +25,7 @@ def test_every_extra_that_the_page_installs_exists():
     package = (ROOT / "clients" / "python" / "pyproject.toml").read_text()
     extras = [extra for each in INTEGRATIONS for line in each.install for extra in re.findall(r"python\[(.+)\]", line)]
     assert [extra for extra in extras if f"\n{extra} = [" not in package] == []
-    assert len(extras) == 8
+    assert len(extras) == 11
 
 
 def test_the_documentation_of_each_integration_uses_what_its_lines_use():

@@ -118,6 +118,30 @@ PYTHON = (
         "await run_with_desk(workflow, AsyncDesk(), thread_id=thread_id)",
         "llamaindex",
     ),
+    _python(
+        "Strands Agents",
+        "strands-agents",
+        "AsyncDesk",
+        "strands.DeskHook",
+        'hooks=[DeskHook(AsyncDesk(), "refund")]',
+        "strands",
+    ),
+    _python(
+        "Agno",
+        "agno",
+        "Desk",
+        "agno.DeskHook",
+        'tool_hooks=[DeskHook(Desk(), "refund")]',
+        "agno",
+    ),
+    _python(
+        "Haystack",
+        "haystack-ai",
+        "Desk",
+        "haystack.DeskHook",
+        'hooks=DeskHook(Desk(), "refund").hooks',
+        "haystack",
+    ),
 )
 #: Before version 7, the AI SDK ignores `toolApproval` and runs the tool; `gate` works with 5, 6 and 7.
 JAVASCRIPT = (

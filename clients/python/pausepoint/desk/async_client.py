@@ -28,7 +28,17 @@ class AsyncDesk(Settings):
         secret: str = "",
     ) -> None:
         super().__init__(address, key, patience=patience, secret=secret)
-        self._http = httpx.AsyncClient(limits=LIMITS)
+        #: A connection belongs to an event loop; frameworks whose agents are called without one start a loop for each call.
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+
+    @property
+    def _http(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            for ended in [each for each in list(self._clients) if each.is_closed()]:
+                self._clients.pop(ended, None)
+            self._clients[loop] = httpx.AsyncClient(limits=LIMITS)
+        return self._clients[loop]
 
     async def await_human(
         self,

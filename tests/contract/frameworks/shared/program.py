@@ -94,10 +94,11 @@ def ask_human(question: str, options: list[str]) -> str:
     return "nobody was asked"
 
 
-def run_page(page: str, given: dict[str, Any]) -> dict[str, Any]:
+def run_page(page: str, given: dict[str, Any], blocks: slice = slice(None)) -> dict[str, Any]:
     """Run the Python of a page of the docs verbatim, with the names that it assumes; return all names."""
     names = dict(given)
-    for block in re.findall(r"^```python\n(.*?)^```$", (HOW_TO / page).read_text(), re.MULTILINE | re.DOTALL):
+    every = re.findall(r"^```python\n(.*?)^```$", (HOW_TO / page).read_text(), re.MULTILINE | re.DOTALL)
+    for block in every[blocks]:
         exec(compile(block, page, "exec"), names)  # noqa: S102 - our own docs
     return names
 
