@@ -81,16 +81,21 @@ export class Gate {
     return { output, words };
   }
 
-  /** The name of a call has its input, because frameworks and models give two calls one id; without an id, also a number. */
+  /**
+   * The name of a call has its input, because frameworks and models give two calls one id. Without an id, it has a number, too;
+   * without a run and a thread as well, each call asks.
+   */
   async #toolCall(
     { name, id, run, thread }: Omit<FrameworkCall, "schema" | "signal">,
     input: Input,
     schema: Input | undefined,
   ): Promise<ToolCall> {
     const { threadId, agent = "" } = this.options;
-    const within = [run, id].filter(Boolean);
+    const within = threadId ?? thread ?? "";
+    const call = { name, input, thread: within, agent, schema };
+    if (!id && !run && !within) return { ...call, id: "" };
     const content = id ? await this.#runs.nameOf(name, input) : await this.#runs.placeOf(name, input);
-    return { name, id: [...within, content].join(":"), input, thread: threadId ?? thread ?? "", agent, schema };
+    return { ...call, id: [run, id, content].filter(Boolean).join(":") };
   }
 }
 
