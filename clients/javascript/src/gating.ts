@@ -6,6 +6,7 @@ import type { Asked } from "./client.js";
 import { Desk } from "./desk.js";
 import { NotUnderstood } from "./errors.js";
 import { jsonOf, whole } from "./json.js";
+import { Halted } from "./outcome.js";
 import { Runs } from "./runs.js";
 import type { Approved } from "./runs.js";
 import { fitted, formOf, Unfit } from "./schemas.js";
@@ -46,6 +47,8 @@ export interface Ran {
 /** The gate of the tools of one agent. */
 export class Gate {
   readonly #runs: Runs;
+  /** The calls that wait or run, by their run or conversation. */
+  readonly #open = new Map<string, Set<AbortController>>();
 
   /** Throws TypeError if an empty list of tools is given, which would let every tool run unasked. */
   constructor(readonly options: GateOptions) {
@@ -63,8 +66,30 @@ export class Gate {
   /**
    * Ask about a call, run it with the approved input, and report what it did. Throws as `Runs.approved`, what `run` throws,
    * and TypeError for an input that JSON does not carry whole: people would see another one than the one that runs.
+   *
+   * If the run has to stop, the other calls of it stop waiting, and do not run: some frameworks do not wait for them.
    */
-  async run({ schema, signal, ...call }: FrameworkCall, run: (input: unknown) => unknown): Promise<Ran> {
+  async run(call: FrameworkCall, run: (input: unknown) => unknown): Promise<Ran> {
+    const own = new AbortController();
+    const key = call.run || this.#threadOf(call);
+    const open = (key && this.#open.get(key)) || new Set<AbortController>();
+    if (key) this.#open.set(key, open.add(own));
+    const abort = (): void => own.abort(call.signal?.reason);
+    if (call.signal?.aborted) abort();
+    call.signal?.addEventListener("abort", abort);
+    try {
+      return await this.#run(call, run, own.signal);
+    } catch (error) {
+      if (error instanceof Halted) for (const other of open) other.abort(error);
+      throw error;
+    } finally {
+      call.signal?.removeEventListener("abort", abort);
+      open.delete(own);
+      if (open.size === 0) this.#open.delete(key);
+    }
+  }
+
+  async #run({ schema, ...call }: FrameworkCall, run: (input: unknown) => unknown, signal: AbortSignal): Promise<Ran> {
     const shown = whole(inputOf(call.input), "input");
     const input = inputOf(call.input) === call.input ? shown : shown.arguments;
     const approved = await this.#runs.approved(await this.#toolCall(call, shown, await formOf(schema, input)), signal);
@@ -85,17 +110,17 @@ export class Gate {
    * The name of a call has its input, because frameworks and models give two calls one id. Without an id, it has a number, too;
    * without a run and a thread as well, each call asks.
    */
-  async #toolCall(
-    { name, id, run, thread }: Omit<FrameworkCall, "schema" | "signal">,
-    input: Input,
-    schema: Input | undefined,
-  ): Promise<ToolCall> {
-    const { threadId, agent = "" } = this.options;
-    const within = threadId ?? thread ?? "";
-    const call = { name, input, thread: within, agent, schema };
-    if (!id && !run && !within) return { ...call, id: "" };
+  async #toolCall(from: Omit<FrameworkCall, "schema">, input: Input, schema: Input | undefined): Promise<ToolCall> {
+    const { name, id, run } = from;
+    const thread = this.#threadOf(from);
+    const call = { name, input, thread, agent: this.options.agent ?? "", schema };
+    if (!id && !run && !thread) return { ...call, id: "" };
     const content = id ? await this.#runs.nameOf(name, input) : await this.#runs.placeOf(name, input);
     return { ...call, id: [run, id, content].filter(Boolean).join(":") };
+  }
+
+  #threadOf({ thread }: { thread?: string | undefined }): string {
+    return this.options.threadId ?? thread ?? "";
   }
 }
 
