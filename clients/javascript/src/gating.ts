@@ -36,6 +36,10 @@ export interface FrameworkCall {
   input: unknown;
   schema: ToolSchema | undefined;
   signal?: AbortSignal | undefined;
+  /** What the calls of one run have in common, if the framework says it. */
+  group?: unknown;
+  /** Whether the framework gives calls of one run the same id: they then have a number, too. */
+  repeatsIds?: boolean;
 }
 
 /** What a call returned, and what the model has to know beside it. */
@@ -47,8 +51,8 @@ export interface Ran {
 /** The gate of the tools of one agent. */
 export class Gate {
   readonly #runs: Runs;
-  /** The calls that wait or run, by their run or conversation. */
-  readonly #open = new Map<string, Set<AbortController>>();
+  /** The calls that wait or run, by their run. */
+  readonly #open = new Map<unknown, Set<AbortController>>();
 
   /** Throws TypeError if an empty list of tools is given, which would let every tool run unasked. */
   constructor(readonly options: GateOptions) {
@@ -71,22 +75,26 @@ export class Gate {
    */
   async run(call: FrameworkCall, run: (input: unknown) => unknown): Promise<Ran> {
     const own = new AbortController();
-    const key = call.run || this.#threadOf(call);
-    const open = (key && this.#open.get(key)) || new Set<AbortController>();
-    if (key) this.#open.set(key, open.add(own));
+    const open = this.#open.get(call.group) ?? new Set<AbortController>();
+    if (call.group) this.#open.set(call.group, open.add(own));
     const abort = (): void => own.abort(call.signal?.reason);
     if (call.signal?.aborted) abort();
     call.signal?.addEventListener("abort", abort);
     try {
       return await this.#run(call, run, own.signal);
     } catch (error) {
-      if (error instanceof Halted) for (const other of open) other.abort(error);
+      if (error instanceof Halted) this.stop(call.group, error);
       throw error;
     } finally {
       call.signal?.removeEventListener("abort", abort);
       open.delete(own);
-      if (open.size === 0) this.#open.delete(key);
+      if (open.size === 0) this.#open.delete(call.group);
     }
+  }
+
+  /** Let the calls of a run stop waiting: they throw this error. */
+  stop(group: unknown, error: unknown): void {
+    for (const call of this.#open.get(group) ?? []) call.abort(error);
   }
 
   async #run({ schema, ...call }: FrameworkCall, run: (input: unknown) => unknown, signal: AbortSignal): Promise<Ran> {
@@ -112,15 +120,14 @@ export class Gate {
    */
   async #toolCall(from: Omit<FrameworkCall, "schema">, input: Input, schema: Input | undefined): Promise<ToolCall> {
     const { name, id, run } = from;
-    const thread = this.#threadOf(from);
+    const thread = this.options.threadId ?? from.thread ?? "";
     const call = { name, input, thread, agent: this.options.agent ?? "", schema };
     if (!id && !run && !thread) return { ...call, id: "" };
-    const content = id ? await this.#runs.nameOf(name, input) : await this.#runs.placeOf(name, input);
+    const counted = !id || from.repeatsIds;
+    const content = counted
+      ? await this.#runs.placeOf(JSON.stringify([thread, run, id, name]), input)
+      : await this.#runs.nameOf(name, input);
     return { ...call, id: [run, id, content].filter(Boolean).join(":") };
-  }
-
-  #threadOf({ thread }: { thread?: string | undefined }): string {
-    return this.options.threadId ?? thread ?? "";
   }
 }
 

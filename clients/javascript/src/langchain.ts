@@ -64,7 +64,8 @@ function gatedTool(tool: Tool, calls: Gate): Tool {
     const id = toolCall?.id ?? "";
     const thread = configurable?.thread_id === undefined ? "" : String(configurable.thread_id);
     let made: unknown;
-    const ran = await calls.run({ name, id, run: "", thread, input, schema: schemaOf(tool), signal }, async (approved) => {
+    const call = { name, id, run: "", group: thread, thread, input, schema: schemaOf(tool), signal };
+    const ran = await calls.run(call, async (approved) => {
       made = await lastOf(await tool._call(approved, events, config), events);
       return hasArtifact && Array.isArray(made) ? made[0] : contentOf(made, id);
     });

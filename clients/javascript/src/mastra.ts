@@ -62,7 +62,8 @@ function gatedTool(name: string, tool: Tool, calls: Gate): Tool {
     const { agent, workflow, abortSignal: signal } = context;
     const suspend = agent?.suspend;
     const id = agent?.toolCallId ?? context.toolCallId ?? "";
-    const call = { name, id, run: context.runId ?? workflow?.runId ?? "", thread: agent?.threadId, input, signal };
+    const runId = context.runId ?? workflow?.runId ?? "";
+    const call = { name, id, run: runId, group: runId, thread: agent?.threadId, input, signal };
     try {
       const ran = await calls.run({ ...call, schema: standardSchema(tool.inputSchema) }, async (approved) =>
         checked(await run(approved, withoutSuspend(name, context))),

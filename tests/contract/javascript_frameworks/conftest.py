@@ -39,11 +39,13 @@ class Framework:
         self.blocks = re.findall(r"^```js\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
     def program(self, name: str, *blocks: int) -> Path:
-        """Return a program of this folder, with these blocks of the page in place of the marked line, the last one first."""
+        """Return a program of this folder, with these blocks of the page in place of the marked line, the last one
+        first. `page` is the page's code alone.
+        """
         for path in (*SHARED, *self.tests.glob("*.mjs")):
             put(self.installed / path.name, path.read_text())
         code = "\n".join(self.blocks[place] for place in reversed(blocks))
-        text = (self.tests / f"{name}.mjs").read_text().replace("// THE PAGE", code)
+        text = (self.tests / f"{name}.mjs").read_text().replace("// THE PAGE", code) if name != "page" else code
         return put(self.installed / f"run-{name}-{'-'.join(map(str, blocks))}.mjs", text)
 
 
@@ -70,4 +72,4 @@ def program(desk: Server, framework: Framework) -> Callable[..., Program]:  # no
 
 @pytest.fixture
 def agent(program: Callable[..., Program]) -> Program:
-    return program("agent", 0)
+    return program("agent", 0, 2)

@@ -1,6 +1,4 @@
 // An agent of LangChain with a scripted model and gated tools. The code of the docs page replaces the marked line.
-import { tool } from "langchain";
-import { z } from "zod";
 import { Scripted } from "./model.mjs";
 import { end } from "./script.mjs";
 import { threadId } from "./shared.mjs";

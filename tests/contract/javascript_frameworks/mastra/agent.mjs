@@ -1,6 +1,4 @@
 // An agent of Mastra with a scripted model and gated tools. The code of the docs page replaces the marked line.
-import { createTool } from "@mastra/core/tools";
-import { z } from "zod";
 import { scripted } from "./model.mjs";
 import { end } from "./script.mjs";
 import { threadId } from "./shared.mjs";
