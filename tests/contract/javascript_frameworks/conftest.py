@@ -49,7 +49,7 @@ class Framework:
         return put(self.installed / f"run-{name}-{'-'.join(map(str, blocks))}.mjs", text)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def framework(request: pytest.FixtureRequest, real_processes: None) -> Framework:  # noqa: F811
     folder = request.path.parent
     pages = {"langchain_js": "langchain-js"}

@@ -2,7 +2,7 @@
 import { Agent } from "@mastra/core/agent";
 import { gate } from "@pausepoint/client/mastra";
 import { scripted } from "./model.mjs";
-import { end, messages } from "./script.mjs";
+import { end } from "./script.mjs";
 import { threadId } from "./shared.mjs";
 import { drop, refund } from "./tools.mjs";
 
@@ -19,4 +19,4 @@ const clerk = new Agent({
 });
 const agent = new Agent({ id: "boss", name: "Boss", instructions: "Delegate.", model: boss.model, agents: { clerk } });
 const result = await agent.generate("Refund order 4711", { maxSteps: 5 });
-end(inner.read, { last: result.text, reason: result.finishReason, asked: messages().length });
+end(inner.read, { last: result.text, reason: result.finishReason, suspended: result.suspendPayload });
