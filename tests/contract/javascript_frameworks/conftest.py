@@ -35,7 +35,9 @@ class Framework:
 
     def __init__(self, folder: Path, page: Path) -> None:
         self.tests = folder
-        self.installed = install(folder / LOWEST, INSTALLED / f"{folder.name}{LOWEST and f'-{LOWEST}'}")
+        oldest = bool(LOWEST) and (folder / LOWEST).is_dir()
+        packages = folder / LOWEST if oldest else folder
+        self.installed = install(packages, INSTALLED / (f"{folder.name}-{LOWEST}" if oldest else folder.name))
         self.blocks = re.findall(r"^```js\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
     def program(self, name: str, *blocks: int) -> Path:

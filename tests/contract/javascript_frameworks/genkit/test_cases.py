@@ -9,6 +9,7 @@ from tests.contract.frameworks.cases import Play
 pytestmark = pytest.mark.server
 
 
+@pytest.mark.shows("genkit", "pauses")
 @pytest.mark.cases("genkit", without=["condition"])
 def test_nothing_runs_unasked_or_twice(case, agent, tmp_path):
     case(Play(agent, tmp_path))
