@@ -62,7 +62,9 @@ function hooks(calls: Gate): Hooks {
   const gated = async (part: ToolRequestPart, options: unknown, next: Next<ToolRequestPart, ToolResponsePart>) => {
     const { name, ref = "", input } = part.toolRequest;
     const schema = standardSchema(tools?.find((tool) => tool.name === name)?.inputSchema);
-    const call = { name, id: ref, run: `${place}`, group, input, schema, signal, repeatsIds: true };
+    // Only within a conversation, a place names a call.
+    const run = calls.options.threadId ? `${place}` : "";
+    const call = { name, id: ref, run, group, input, schema, signal, repeatsIds: true };
     let made: ToolResponsePart | undefined;
     try {
       const ran = await calls.run(call, async (approved) => {

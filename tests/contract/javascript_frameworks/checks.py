@@ -6,7 +6,12 @@ from typing import Any
 
 from tests.contract.frameworks.cases import CHANGED, HALTED, REFUND, Play
 from tests.contract.frameworks.conftest import SOON, Agent, told
+from tests.contract.javascript_client.conftest import put
+from tests.contract.packages.building import JAVASCRIPT, run
 from tests.support.processes.server import until
+from tests.support.services import install_packages
+
+CHECKED = ("--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--skipLibCheck", "types.ts")
 
 CHANGE = 'A person changed the input of this call to {"order":"4711","amount":99}. It ran with this input.'
 DECLINED = "A person declined this call: Not on a Friday. Do not repeat it."
@@ -91,3 +96,10 @@ def check_first_program(agent: Agent) -> None:
     assert run_first(agent, lambda request: agent.decide(request, "approve")) == "refunded 120\n"
     rejected = run_first(agent, lambda request: agent.decide(request, "reject", comment="Not on a Friday"))
     assert rejected == f"{DECLINED}\n"
+
+
+def check_types(framework: Any) -> None:
+    """Compile the program that uses the adapter with the framework's types."""
+    install_packages(JAVASCRIPT)
+    put(framework.installed / "types.ts", (framework.tests / "types.ts").read_text())
+    run([str(JAVASCRIPT / "node_modules" / ".bin" / "tsc"), *CHECKED], framework.installed)

@@ -10,6 +10,7 @@ from tests.contract.javascript_frameworks.checks import (
     check_decisions,
     check_first_program,
     check_killed_while_asking,
+    check_types,
     check_undecided,
     halt,
 )
@@ -31,6 +32,10 @@ def test_calls_that_no_one_decides_do_not_run_and_the_model_is_told_why(agent):
 @pytest.mark.shows("genkit", "crash")
 def test_a_killed_program_finds_its_requests_when_it_is_started_again(agent):
     check_killed_while_asking(agent)
+
+
+def test_the_types_of_the_adapter_fit(framework):
+    check_types(framework)
 
 
 def test_the_first_program_of_the_page_runs_as_pasted(program):

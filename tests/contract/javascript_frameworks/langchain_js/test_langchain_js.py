@@ -10,6 +10,7 @@ from tests.contract.javascript_frameworks.checks import (
     check_decisions,
     check_first_program,
     check_killed_while_asking,
+    check_types,
     check_undecided,
     halt,
 )
@@ -30,6 +31,10 @@ def test_calls_that_no_one_decides_do_not_run_and_the_model_is_told_why(program)
 @pytest.mark.shows("langchain-js", "crash")
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(program):
     check_killed_while_asking(program("agent", 0, 2))
+
+
+def test_the_types_of_the_adapter_fit(framework):
+    check_types(framework)
 
 
 def test_the_first_program_of_the_page_runs_as_pasted(program):
