@@ -1,20 +1,14 @@
-// The messages that a model plays, each a list of calls: those of SCRIPT, or one with the calls of shared.mjs. A call is
-// `[id, name, input]`; one with an empty id has none.
-import { appendFileSync } from "node:fs";
-import { DROP, QUESTION, REFUND, drop, idOf, tell } from "./shared.mjs";
+// The messages that a model plays, each a list of calls `[id, name, input]`: those of SCRIPT, or one with the calls of shared.mjs.
+import * as shared from "./shared.mjs";
 
-const { EFFECTS, LOCKED, SCRIPT } = process.env;
+const { DROP, QUESTION, REFUND, idOf, reads, tell } = shared;
 const calls = [["refund", REFUND], ["drop", DROP], ["askHuman", QUESTION]];
-export const messages = () => (SCRIPT ? JSON.parse(SCRIPT) : [calls.map(([name, input]) => [idOf(name), name, input])]);
-export const dropped = (input) => {
-  const result = drop(input);
-  if (LOCKED) throw new Error("orders is locked");
-  return result;
-};
-export const look = ({ order }) => {
-  if (EFFECTS) appendFileSync(EFFECTS, `${JSON.stringify("looked")}\n`);
-  return `order ${order}`;
-};
+const own = [calls.map(([name, input]) => ({ id: idOf(name), name, input }))];
+export const messages = () =>
+  (shared.messages() ?? own).map((message) => message.map(({ id, name, input }) => [id, name, input]));
 const textOf = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 // Tell what the model has read of its calls, in order, and the rest.
-export const end = (read, found) => tell({ read: read.map(textOf), ...found });
+export const end = (read, found) => {
+  for (const text of read) reads(text);
+  tell({ read: read.map(textOf), ...found });
+};

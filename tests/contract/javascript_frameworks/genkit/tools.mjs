@@ -1,7 +1,6 @@
 // The tools of the programs.
 import { z } from "genkit";
-import { dropped, look as lookAt } from "./script.mjs";
-import { refund as refundOrder } from "./shared.mjs";
+import { drop as dropOrders, look as lookAt, refund as refundOrder } from "./shared.mjs";
 
 export const toolsOf = (ai) => ({
   refund: ai.defineTool(
@@ -15,7 +14,7 @@ export const toolsOf = (ai) => ({
   ),
   drop: ai.defineTool(
     { name: "drop", description: "Drop a table.", inputSchema: z.object({ table: z.string() }), outputSchema: z.string() },
-    async (input) => dropped(input),
+    async (input) => dropOrders(input),
   ),
   look: ai.defineTool(
     { name: "look", description: "Look.", inputSchema: z.object({ order: z.string() }), outputSchema: z.string() },

@@ -1,15 +1,14 @@
 // The tools of the programs.
 import { tool } from "langchain";
 import { z } from "zod";
-import { refund as refundOrder } from "./shared.mjs";
-import { dropped, look as lookAt } from "./script.mjs";
+import { drop as dropOrders, look as lookAt, refund as refundOrder } from "./shared.mjs";
 
 export const refund = tool((input) => refundOrder(input), {
   name: "refund",
   description: "Refund an order.",
   schema: z.object({ order: z.string(), amount: z.number() }),
 });
-export const drop = tool((input) => dropped(input), {
+export const drop = tool((input) => dropOrders(input), {
   name: "drop",
   description: "Drop a table.",
   schema: z.object({ table: z.string() }),

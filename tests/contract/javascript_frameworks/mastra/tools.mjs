@@ -1,8 +1,7 @@
 // The tools of the programs.
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
-import { refund as refundOrder } from "./shared.mjs";
-import { dropped, look as lookAt } from "./script.mjs";
+import { drop as dropOrders, look as lookAt, refund as refundOrder } from "./shared.mjs";
 
 export const refund = createTool({
   id: "refund",
@@ -14,7 +13,7 @@ export const drop = createTool({
   id: "drop",
   description: "Drop a table.",
   inputSchema: z.object({ table: z.string() }),
-  execute: async (input) => dropped(input),
+  execute: async (input) => dropOrders(input),
 });
 export const look = createTool({
   id: "look",
