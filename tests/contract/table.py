@@ -191,7 +191,9 @@ GROUPS = {
             HOW_TO + "openai-agents-js.md",
             {"answer": NO_QUESTIONS_JS, "person": NO_PLACE},
         ),
-        Protocol("langchain-js", "LangChain, LangGraph for JavaScript", HOW_TO + "langchain-js.md", {"person": NO_PLACE}),
+        Protocol(
+            "langchain-js", "LangChain, LangGraph for JavaScript", HOW_TO + "langchain-js.md", {"person": NO_PLACE}
+        ),
         Protocol("mastra", "Mastra", HOW_TO + "mastra.md", {"person": NO_PLACE}),
         Protocol("genkit", "Genkit", HOW_TO + "genkit.md", {"person": NO_PLACE}),
     ],

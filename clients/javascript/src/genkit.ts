@@ -77,14 +77,15 @@ function hooks(calls: Gate): Hooks {
       return { toolResponse: { name, ref: part.toolRequest.ref, output: error.message } };
     }
   };
-  const tool = async (part: ToolRequestPart, options: unknown, next: Next<ToolRequestPart, ToolResponsePart>) => {
-    const earlier = before;
+  const answered = async (
+    part: ToolRequestPart,
+    options: unknown,
+    next: Next<ToolRequestPart, ToolResponsePart>,
+    earlier: Promise<unknown>,
+  ) => {
     const isGated = calls.options.tools?.includes(part.toolRequest.name) ?? true;
-    const made = isGated ? gated(part, options, next) : next(part, options);
-    before = Promise.allSettled([earlier, made]);
     try {
-      const response = await made;
-      // Genkit puts the responses in the order in which they come, and calls without ids have nothing else to tell them apart.
+      const response = await (isGated ? gated(part, options, next) : next(part, options));
       await earlier;
       return response;
     } catch (error) {
@@ -92,6 +93,13 @@ function hooks(calls: Gate): Hooks {
       calls.stop(group, error);
       throw interruptOf(error);
     }
+  };
+  const tool: Hooks["tool"] = (part: ToolRequestPart, options: unknown, next) => {
+    const response = answered(part, options, next, before);
+    // Genkit puts the responses in the order in which they come, and calls without ids have nothing else to tell them apart. It
+    // has put one there as soon as nothing else is to be done.
+    before = response.then(nextTask, nextTask);
+    return response;
   };
   return {
     generate: (envelope: { request: Request }, options: { abortSignal?: AbortSignal }, next) => {
@@ -106,6 +114,10 @@ function hooks(calls: Gate): Hooks {
     },
     tool,
   };
+}
+
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }
 
 /** Return the interrupt that a tool has thrown: Genkit knows it by its class. */

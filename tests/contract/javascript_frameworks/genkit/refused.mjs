@@ -14,7 +14,7 @@ const desk = new Desk();
 const { refund } = toolsOf(ai);
 let request;
 const broken = ai.defineTool({ name: "broken", description: "Breaks.", inputSchema: z.object({}) }, async () => {
-  while (!request) [request] = (await desk.list({ status: "pending", thread: threadId })).items;
+  while (!request) [request] = await desk.list({ thread: threadId });
   throw new Error("the bank says no");
 });
 const refusalOf = async (steps, name, options) => {
