@@ -105,6 +105,7 @@ export class Gate {
     if ("output" in approved) return { output: approved.output, words };
     let output: unknown;
     try {
+      await checkDigest(shown, approved);
       output = await run(await inputToRun(schema, input, approved));
     } catch (error) {
       await approved.end({ error });
@@ -131,15 +132,15 @@ export class Gate {
   }
 }
 
-/**
- * Return what runs: the input that people saw, or the changed input, parsed as the framework does. Throws Unfit if it does not
- * fit, and NotUnderstood if the digest of the approval is that of another input.
- */
+/** Throw NotUnderstood if the digest of an approval is that of another input than the one that runs. */
+async function checkDigest(input: Input, { edited, outcome }: Approved): Promise<void> {
+  if ((await outcome.verified()) && (edited || same(jsonOf(input), outcome.input))) return;
+  throw new NotUnderstood("The approved input is another one than the input of this call, so it was not run.");
+}
+
+/** Return what runs: the input that people saw, or the changed input, parsed as the framework does. Throws Unfit if it does not fit. */
 export async function inputToRun(schema: ToolSchema | undefined, input: unknown, call: Approved): Promise<unknown> {
   const { edited, outcome } = call;
-  if (!(await outcome.verified()) || !(edited || same(jsonOf(inputOf(input)), outcome.input))) {
-    throw new NotUnderstood("The approved input is another one than the input of this call, so it was not run.");
-  }
   if (!edited) return input;
   const changed: unknown = inputOf(input) === input ? outcome.input : outcome.input?.arguments;
   try {
