@@ -56,7 +56,7 @@ SLOWEST := $(addprefix tests/proofs/,browser claude team crash test_on_postgresq
 FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
 # Tests in environments of their own: make contract.
-ON_DEMAND := $(addprefix tests/contract/,frameworks javascript_client openapi packages)
+ON_DEMAND := $(addprefix tests/contract/,frameworks javascript_client javascript_frameworks openapi packages)
 PROOFS := $(SLOWEST) $(filter-out $(SLOWEST) $(ON_DEMAND) %/__pycache__,$(patsubst %/,%,$(wildcard tests/contract/*/ tests/proofs/*/ tests/proofs/test_*.py)))
 
 # One more than cores, because these tests wait for a fifth of their time.
@@ -74,9 +74,10 @@ else
 endif
 
 # Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them. With LOWEST=1,
-# a framework has the oldest version that the extra of the client allows, and only those that have an extra are tested.
+# a framework has the oldest version that the client allows, and only those that say one are tested. A framework for JavaScript:
+# make contract NAME=javascript_frameworks/mastra.
 FRAMEWORKS := $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
-contract: NAME ?= $(if $(LOWEST),$(filter-out claude_code codex mcp,$(FRAMEWORKS)),packages javascript_client openapi $(FRAMEWORKS))
+contract: NAME ?= javascript_frameworks $(if $(LOWEST),$(filter-out claude_code codex mcp,$(FRAMEWORKS)),packages javascript_client openapi $(FRAMEWORKS))
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
 	REQUIRE_SERVICES=1 $(PY) -m pytest -n $(WORKERS) --dist loadfile $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))

@@ -194,6 +194,11 @@ GROUPS = {
             HOW_TO + "openai-agents-js.md",
             {"answer": NO_QUESTIONS_JS, "person": NO_PLACE},
         ),
+        Protocol(
+            "langchain-js", "LangChain, LangGraph for JavaScript", HOW_TO + "langchain-js.md", {"person": NO_PLACE}
+        ),
+        Protocol("mastra", "Mastra", HOW_TO + "mastra.md", {"person": NO_PLACE}),
+        Protocol("genkit", "Genkit", HOW_TO + "genkit.md", {"person": NO_PLACE}),
     ],
     "Coding agent": [
         Protocol("claude-code", "Claude Code", HOW_TO + "claude-code.md", {}),
@@ -236,6 +241,9 @@ SAFETY_LIMITS = {
     "haystack": {"readable": ONE_KIND, "condition": BY_NAME},
     "ai-sdk-agents": {"readable": ONE_KIND, "condition": BY_NAME},
     "openai-agents-js": {"names": AT_THE_TOOL},
+    "langchain-js": {"readable": ONE_KIND, "condition": BY_NAME},
+    "mastra": {"readable": ONE_KIND, "condition": BY_NAME},
+    "genkit": {"readable": ONE_KIND, "condition": BY_NAME},
 }
 #: The rows of the table of safety.
 SAFETY = [replace(each, cannot=SAFETY_LIMITS[each.name]) for each in GROUPS["Framework"]]

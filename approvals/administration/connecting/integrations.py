@@ -61,6 +61,10 @@ def _python(page: str, title: str, *code: str, extra: str = "") -> Integration:
     return Integration(page, title, _python_client(extra or page), code=code)
 
 
+def _javascript(page: str, title: str, *code: str) -> Integration:
+    return Integration(page, title, JAVASCRIPT_CLIENT, code=code)
+
+
 def _coding_agent(
     page: str, title: str, unseen: str | Promise, agent: str = ""
 ) -> Integration:
@@ -135,15 +139,30 @@ INTEGRATIONS = (
         "from pausepoint.openai_agents import run_with_desk",
         "await run_with_desk(agent, text, AsyncDesk(), thread_id=thread_id)",
     ),
-    Integration(
+    _javascript(
         "openai-agents-js",
         "OpenAI Agents SDK for JavaScript",
-        JAVASCRIPT_CLIENT,
-        code=(
-            'import { Desk } from "@pausepoint/client";',
-            'import { runWithDesk } from "@pausepoint/client/openai-agents";',
-            "await runWithDesk(agent, text, new Desk(), { threadId })",
-        ),
+        'import { Desk } from "@pausepoint/client";',
+        'import { runWithDesk } from "@pausepoint/client/openai-agents";',
+        "await runWithDesk(agent, text, new Desk(), { threadId })",
+    ),
+    _javascript(
+        "langchain-js",
+        "LangChain, LangGraph for JavaScript",
+        'import { gate } from "@pausepoint/client/langchain";',
+        'tools: gate([refund], { tools: ["refund"] })',
+    ),
+    _javascript(
+        "mastra",
+        "Mastra",
+        'import { gate } from "@pausepoint/client/mastra";',
+        'tools: gate({ refund }, { tools: ["refund"] })',
+    ),
+    _javascript(
+        "genkit",
+        "Genkit",
+        'import { gate } from "@pausepoint/client/genkit";',
+        'use: [gate({ tools: ["refund"], threadId })]',
     ),
     _python(
         "claude-agent-sdk",
@@ -152,14 +171,11 @@ INTEGRATIONS = (
         "can_use_tool=AsyncDesk().can_use_tool",
         extra="claude",
     ),
-    Integration(
+    _javascript(
         "ai-sdk-agents",
         "AI SDK",
-        JAVASCRIPT_CLIENT,
-        code=(
-            'import { gate } from "@pausepoint/client/ai-sdk";',
-            'tools: gate(tools, { tools: ["refund"], threadId })',
-        ),
+        'import { gate } from "@pausepoint/client/ai-sdk";',
+        'tools: gate(tools, { tools: ["refund"], threadId })',
     ),
     _python(
         "google-adk",

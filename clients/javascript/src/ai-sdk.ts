@@ -9,12 +9,13 @@ import { checkNames, checkNotEmpty, inputOf } from "./asking.js";
 import type { Input } from "./asking.js";
 import { Calls } from "./calls.js";
 import { Desk } from "./desk.js";
-import type { GateOptions } from "./gate.js";
+import { schemaIn } from "./gate.js";
+import type { GateOptions } from "./gating.js";
 import { jsonOf } from "./json.js";
 import { formOf } from "./schemas.js";
 
 export { gate } from "./gate.js";
-export type { GateOptions } from "./gate.js";
+export type { GateOptions } from "./gating.js";
 
 /** What the AI SDK takes as the status of a call. */
 export type ApprovalStatus = "not-applicable" | { type: "approved" | "denied"; reason?: string };
@@ -28,6 +29,10 @@ interface Call {
 interface Ended {
   toolCall: { toolCallId: string };
   toolOutput: { type: "tool-result"; output: unknown } | { type: "tool-error"; error: unknown };
+}
+
+interface Tool {
+  inputSchema?: unknown;
 }
 
 interface Asking {
@@ -59,7 +64,7 @@ export function pausepoint(options: GateOptions = {}): ToolApproval {
     if (named && !named.includes(toolCall.toolName)) return "not-applicable";
     const { toolName: name, toolCallId: id } = toolCall;
     const input = jsonOf(inputOf(toolCall.input), "input") as Input;
-    const schema = await formOf(tools?.[name], toolCall.input);
+    const schema = await formOf(schemaIn(tools?.[name] as Tool | undefined), toolCall.input);
     const call = { name, id, input, thread, agent, schema };
     const { refused, by } = await calls.settle(call, await calls.ask(call));
     return refused ? { type: "denied", reason: refused } : { type: "approved", ...(by ? { reason: by } : {}) };

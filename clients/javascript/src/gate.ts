@@ -1,28 +1,17 @@
 /** Tools of the AI SDK 5, 6 and 7 that ask people before they run. */
 
+import * as ai from "ai";
 import { checkNames, checkNotEmpty, inputOf } from "./asking.js";
-import type { Asked } from "./client.js";
 import { Desk } from "./desk.js";
+import { inputToRun, withWords } from "./gating.js";
+import type { GateOptions } from "./gating.js";
 import { whole } from "./json.js";
 import { Notes } from "./notes.js";
 import type { ToModelOutput } from "./notes.js";
 import type { CallResult } from "./results.js";
 import { Runs } from "./runs.js";
-import type { Approved } from "./runs.js";
-import { fitted, formOf, Unfit } from "./schemas.js";
-import { change } from "./words.js";
-
-export interface GateOptions {
-  /** The names of the tools to ask about; without it, people are asked about every tool. An empty list is an error. */
-  tools?: readonly string[];
-  /** By default, one with `PAUSEPOINT_URL` and `PAUSEPOINT_KEY` of the environment. */
-  desk?: Desk;
-  /** The conversation. Without it, Pausepoint knows a call by the id that the model gave it. */
-  threadId?: string;
-  agent?: string;
-  /** More fields of each request, such as `priority` or `timeout`. */
-  asked?: Asked;
-}
+import { formOf, Unfit } from "./schemas.js";
+import type { ToolSchema } from "./schemas.js";
 
 interface CallOptions {
   toolCallId: string;
@@ -66,7 +55,7 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
     const { toolCallId: id, abortSignal } = callOptions;
     const shown = whole(inputOf(input), "input");
     const given = inputOf(input) === input ? shown : shown.arguments;
-    const schema = await formOf(tool, given);
+    const schema = await formOf(schemaIn(tool), given);
     const call = await runs.approved({ name, id, input: shown, thread: threadId, agent, schema }, abortSignal);
     let output: unknown;
     if ("output" in call) {
@@ -75,7 +64,7 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
     } else {
       let result: CallResult = { error: new Stopped("It was stopped before it returned, so it may have run in part.") };
       try {
-        const made = execute!(await inputToRun(tool, given, call), callOptions);
+        const made = execute!(await inputToRun(schemaIn(tool), given, call), callOptions);
         for await (const part of isStream(made) ? made : [made]) {
           output = part;
           yield output;
@@ -105,26 +94,14 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
   });
 }
 
-/** Return what runs: the input that people saw, or the changed input, parsed as the SDK does. Throws Unfit if it does not fit. */
-async function inputToRun(tool: Tool, input: unknown, { edited, outcome }: Approved): Promise<unknown> {
-  if (!edited) return input;
-  const changed: unknown = inputOf(input) === input ? outcome.input : outcome.input?.arguments;
-  try {
-    return await fitted(tool, changed, input);
-  } catch (error) {
-    throw new Unfit(`${change(outcome)} It was not run: ${error instanceof Error ? error.message : String(error)}`);
-  }
+/** Return the schema of a tool, by the SDK. */
+export function schemaIn(tool: { inputSchema?: unknown } | undefined): ToolSchema | undefined {
+  return tool?.inputSchema ? ai.asSchema(tool.inputSchema as Parameters<typeof ai.asSchema>[0]) : undefined;
 }
 
 /** No one has read a streaming tool to its end. */
 class Stopped extends Error {
   override name = "Stopped";
-}
-
-/** Return the error of a call with what the model has to know beside it. */
-function withWords(error: unknown, words: string): unknown {
-  if (!words) return error;
-  return new Error(`${words}\n\n${error instanceof Error ? error.message : String(error)}`, { cause: error });
 }
 
 function isStream(value: unknown): value is AsyncIterable<unknown> {

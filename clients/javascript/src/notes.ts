@@ -1,12 +1,9 @@
 /** What the model reads beside the output of a tool of the AI SDK, whose output for people stays as it is. */
 
 import * as ai from "ai";
-
-/** What the AI SDK sends to the model for an output. */
-interface ModelOutput {
-  type: string;
-  value?: unknown;
-}
+import { modelOutput, withNote } from "./model-output.js";
+import type { ModelOutput } from "./model-output.js";
+import { textOf } from "./text.js";
 
 /** The SDK gives the output, from version 6 on in `{ toolCallId, input, output }`. */
 export type ToModelOutput = (made: unknown) => ModelOutput | PromiseLike<ModelOutput>;
@@ -26,7 +23,7 @@ export class Notes {
     if (!note) return output;
     if (HAS_CALL_IDS) this.#byCall.set(id, note);
     else if (typeof output === "object" && output !== null) this.#byOutput.set(output, note);
-    else return `${note}\n\n${typeof output === "string" ? output : jsonOf(output)}`;
+    else return `${note}\n\n${textOf(output)}`;
     return output;
   }
 
@@ -37,22 +34,4 @@ export class Notes {
     if (!note) return plain;
     return "then" in plain ? plain.then((found) => withNote(found, note)) : withNote(plain, note);
   };
-}
-
-/** Return what the SDK sends for an output without a `toModelOutput`. */
-function modelOutput(output: unknown): ModelOutput {
-  if (typeof output === "string") return { type: "text", value: output };
-  return { type: "json", value: JSON.parse(jsonOf(output)) as unknown };
-}
-
-function withNote(output: ModelOutput, note: string): ModelOutput {
-  const { type, value } = output;
-  if (type === "content" && Array.isArray(value)) return { ...output, value: [{ type: "text", text: note }, ...value] };
-  if (type === "text" || type === "error-text") return { ...output, value: `${note}\n\n${String(value)}` };
-  if (type === "json") return { ...output, type: "text", value: `${note}\n\n${jsonOf(value)}` };
-  return output;
-}
-
-function jsonOf(value: unknown): string {
-  return JSON.stringify(value ?? null) ?? "null";
 }

@@ -32,10 +32,15 @@ export class Runs {
 
   /** Return how a call without an id is known within its thread: by its input, and how often it was made. */
   async placeOf(name: string, input: unknown): Promise<string> {
-    const content = JSON.stringify([name, ordered(jsonOf(input))]);
+    const content = contentOf(name, input);
     const count = (this.#counts.get(content) ?? 0) + 1;
     this.#counts.set(content, count);
     return `${await this.desk.nameOf(content)}-${count}`;
+  }
+
+  /** Return how a call is known among others with its id: by its input. */
+  nameOf(name: string, input: unknown): Promise<string> {
+    return this.desk.nameOf(contentOf(name, input));
   }
 
   /** Ask about a call, run it with the approved input, and report what it did. Throws as `approved`, and what `run` throws. */
@@ -68,6 +73,10 @@ export class Runs {
     if (outcome.result) return { outcome, edited, words, output: outputOf(outcome.result) };
     return { outcome, edited, words, end: (result) => ended(this.desk, outcome, result, lease) };
   }
+}
+
+function contentOf(name: string, input: unknown): string {
+  return JSON.stringify([name, ordered(jsonOf(input))]);
 }
 
 /** Return the output of a call that has run before. Throws the error that it failed with. */

@@ -6,6 +6,11 @@ export function shortened(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/\p{Surrogate}$/u, "")}…`;
 }
 
+/** Return a value as a model reads it: a text as it is, and anything else as JSON. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value ?? null) ?? "null");
+}
+
 /** Whether two JSON values are the same, whatever the order of their fields. */
 export function same(one: unknown, other: unknown): boolean {
   return keeps(one, other) && keeps(other, one);

@@ -44,6 +44,7 @@ DOCKER = "needs Docker; tests/proofs/site/test_composition.py runs what the cont
 POSTGRESQL = "needs a database server of your own; tests/proofs/site/test_backups.py does the same"
 TESTS = "runs tests"
 AGENTS = "waits for people; tests/contract/examples/test_agent_examples.py runs it"
+FRAMEWORK = "installs from npm; tests/contract/javascript_frameworks runs the program beside it"
 NPM = "installs from npm and serves; tests/proofs/browser runs it"
 PACKAGES = "installs from PyPI and npm; tests/contract/packages runs it"
 CLAUDE_CODE = "needs Claude Code; tests/contract/frameworks/claude_agent_sdk/test_mcp.py runs it"
@@ -51,6 +52,10 @@ PUBLISHES = "publishes, with an account"
 DEPLOYED = "needs an installation: its user, its folder, its settings in /etc"
 #: The blocks that are not run, by page and beginning.
 NOT_RUN = {
+    "docs/how-to/genkit.md: npm init": FRAMEWORK,
+    "docs/how-to/langchain-js.md: npm init": FRAMEWORK,
+    "docs/how-to/mastra.md: npm init": FRAMEWORK,
+    "docs/how-to/voltagent.md: npm init": FRAMEWORK,
     "README.md: make demo": DEMO,
     "README.md: make test": TESTS,
     "README.md: python3 -m venv": ENVIRONMENT,

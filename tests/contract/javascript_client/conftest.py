@@ -50,22 +50,29 @@ def folder(installed: Path) -> Callable[[str], Path]:
 
 
 def install(packages: Path, to: Path) -> Path:
-    """Install the packages that a folder lists, and the client as npm packs it."""
-    files = [packages / "package-lock.json", *sorted(JAVASCRIPT.glob("src/*.ts")), JAVASCRIPT / "package.json"]
-    wanted = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    """Install the packages that a folder lists, and the client as npm packs it; each anew if it has changed."""
+    locked = _digest(packages / "package-lock.json")
+    client = _digest(*sorted(JAVASCRIPT.glob("src/*.ts")), JAVASCRIPT / "package.json")
     stamp = to / "made-from"
     with (packages / "package.json").open() as mark:
         # Tests that run in several processes would install into each other's folder.
         fcntl.flock(mark, fcntl.LOCK_EX)
-        if not stamp.is_file() or stamp.read_text() != wanted:
+        made = stamp.read_text().split() if stamp.is_file() else []
+        if made[:1] != [locked]:
             shutil.rmtree(to, ignore_errors=True)
             to.mkdir(parents=True)
             for name in ("package.json", "package-lock.json"):
                 shutil.copy(packages / name, to)
             install_packages(to)
+        if made != [locked, client]:
+            shutil.rmtree(to / "node_modules" / "@pausepoint", ignore_errors=True)
             install_javascript(build_javascript(to), to)
-            stamp.write_text(wanted)
+            stamp.write_text(f"{locked} {client}")
     return to
+
+
+def _digest(*files: Path) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def with_page(installed: Path, name: str, page: Path, blocks: slice = slice(None)) -> Path:

@@ -164,6 +164,33 @@ JAVASCRIPT = (
         ),
         "openai-agents-js",
     ),
+    _javascript(
+        "LangChain (JavaScript)",
+        "langchain @langchain/core @langchain/langgraph",
+        (
+            'import { gate } from "@pausepoint/client/langchain";',
+            'tools: gate([refund], { tools: ["refund"] })',
+        ),
+        "langchain-js",
+    ),
+    _javascript(
+        "Mastra",
+        "@mastra/core",
+        (
+            'import { gate } from "@pausepoint/client/mastra";',
+            'tools: gate({ refund }, { tools: ["refund"] })',
+        ),
+        "mastra",
+    ),
+    _javascript(
+        "Genkit",
+        "genkit",
+        (
+            'import { gate } from "@pausepoint/client/genkit";',
+            'use: [gate({ tools: ["refund"], threadId })]',
+        ),
+        "genkit",
+    ),
 )
 
 
