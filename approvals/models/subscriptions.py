@@ -34,13 +34,13 @@ def check_address(url: str) -> None:
 
 
 check_slack_channel = RegexValidator(
-    r"[CGD][A-Z0-9]{5,39}\Z",
+    r"\A[CGD][A-Z0-9]{5,39}\Z",
     _(
         "This is not the ID of a Slack channel. It begins with C and is at the end of the channel's details."
     ),
 )
 check_teams_channel = RegexValidator(
-    r"19:[A-Za-z0-9_.:-]{1,150}@thread\.(?:tacv2|skype|v2)\Z",
+    r"\A19:[A-Za-z0-9_.:-]{1,150}@thread\.(?:tacv2|skype|v2)\Z",
     _(
         "This is not a link to a channel of Teams. Choose “Get link to channel” in the channel's menu, and copy it."
     ),

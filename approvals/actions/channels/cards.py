@@ -96,13 +96,17 @@ def look_again(people: Collection[int] | None = None) -> None:
     former rights.
     """
     content = Q(hidden=False) & ~Q(shows=Shows.TITLE)
-    rows = ChannelCard.objects.filter(Q(ended=False) | content)
+    shown = ChannelCard.objects.filter(Q(ended=False) | content)
+    sent = RelayMessage.objects.all()
     if people is not None:
-        delegates = Absence.objects.filter(person__in=any_of(people, int))
-        concerned = Q(person=None) | Q(person__in=any_of(people, int))
-        rows = rows.filter(concerned | Q(person__in=delegates.values("delegate")))
-    rows.update(synced_at=None, attempts=0)
-    RelayMessage.objects.update(synced_at=None, attempts=0)
+        absences = Absence.objects.filter(person__in=any_of(people, int))
+        delegates = absences.values("delegate")
+        concerned = Q(person__in=any_of(people, int)) | Q(person__in=delegates)
+        shown = shown.filter(Q(person=None) | concerned)
+        readers = Q(account__user__in=any_of(people, int))
+        sent = sent.filter(readers | Q(account__user__in=delegates))
+    shown.update(synced_at=None, attempts=0)
+    sent.update(synced_at=None, attempts=0)
 
 
 def try_again(row: Any, retry_after: int = 0) -> None:

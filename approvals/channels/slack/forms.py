@@ -22,7 +22,7 @@ class ConnectionForm(forms.Form):
         help_text=_("Under Basic Information, such as A012AB3CD."),
         validators=[
             RegexValidator(
-                r"A[A-Z0-9]+\Z", _("An app ID begins with A, such as A012AB3CD.")
+                r"\AA[A-Z0-9]+\Z", _("An app ID begins with A, such as A012AB3CD.")
             )
         ],
     )
@@ -39,7 +39,7 @@ class ConnectionForm(forms.Form):
             "Under OAuth & Permissions, after you install the app. It begins with xoxb-."
         ),
         widget=_TOKEN,
-        validators=[RegexValidator(r"xoxb-", _("A bot token begins with xoxb-."))],
+        validators=[RegexValidator(r"\Axoxb-", _("A bot token begins with xoxb-."))],
     )
     app_token = forms.CharField(
         label=_("App token, for Socket Mode"),
@@ -47,7 +47,7 @@ class ConnectionForm(forms.Form):
         required=False,
         help_text=_("Only if Slack cannot reach this address. It begins with xapp-."),
         widget=_TOKEN,
-        validators=[RegexValidator(r"xapp-", _("An app token begins with xapp-."))],
+        validators=[RegexValidator(r"\Axapp-", _("An app token begins with xapp-."))],
     )
 
     def clean(self) -> dict[str, Any]:

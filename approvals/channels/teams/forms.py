@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from approvals.models.subscriptions import channel_in, check_teams_channel
 
 _GUID = RegexValidator(
-    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z",
+    r"\A[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z",
     _("This is not an ID such as 11111111-2222-3333-4444-555555555555."),
 )
 

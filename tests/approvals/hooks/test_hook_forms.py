@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
-import sys
 from typing import Any
 
 import httpx
 import pytest
 from pausepoint import hook
-from pausepoint.hook_forms import FORMS
+from pausepoint.hook.forms import FORMS
 
 #: The real one, which the tests give a transport.
 Client = httpx.Client
@@ -28,10 +26,8 @@ def allowed(**more: Any) -> dict[str, Any]:
     return {"hookSpecificOutput": output | more}
 
 
-def run(
-    monkeypatch: pytest.MonkeyPatch, agent: str, report: dict[str, Any], answer: dict[str, Any]
-) -> tuple[int, Any, Any]:
-    """Run the hook against a desk that gives this answer. Return its exit code, what it sent and what it printed."""
+def run(monkeypatch: pytest.MonkeyPatch, agent: str, report: dict[str, Any], answer: dict[str, Any]) -> tuple[Any, Any]:
+    """Let the hook ask a desk that gives this answer. Return what it sent and what it prints. Raise Blocked."""
     sent: list[Any] = []
 
     def reply(request: httpx.Request) -> httpx.Response:
@@ -40,12 +36,9 @@ def run(
 
     transport = httpx.MockTransport(reply)
     monkeypatch.setattr(hook.httpx, "Client", lambda **more: Client(transport=transport, headers=more["headers"]))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(report).encode())))
-    out = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", out)
     options = {"agent": agent, "url": "https://desk.example.org", "key": "pp_key", "defer": False}
-    code = hook.run(argparse.Namespace(**options, give_up_after=30.0, patience=1.0))
-    return code, sent, json.loads(out.getvalue()) if code == 0 else None
+    args = argparse.Namespace(**options, give_up_after=30.0, patience=1.0)
+    return sent, hook.answered(args, hook.report_in(json.dumps(report).encode(), agent))
 
 
 def gemini(**more: Any) -> dict[str, Any]:
@@ -72,13 +65,13 @@ def gemini(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_gemini_reports_and_reads_its_own_form(monkeypatch, answer, printed):
-    code, sent, out = run(monkeypatch, "gemini-cli", gemini(), answer)
-    assert (code, sent, out) == (0, [gemini(hook_event_name="PreToolUse")], printed)
+    sent, out = run(monkeypatch, "gemini-cli", gemini(), answer)
+    assert (sent, out) == ([gemini(hook_event_name="PreToolUse")], printed)
 
 
 def test_gemini_is_never_told_that_a_call_may_run_without_the_input_that_was_approved(monkeypatch):
-    code, _sent, out = run(monkeypatch, "gemini-cli", gemini(), allowed())
-    assert (code, out) == (2, None)
+    with pytest.raises(KeyError):
+        run(monkeypatch, "gemini-cli", gemini(), allowed())
 
 
 def test_a_tool_of_an_mcp_server_has_the_same_name_from_gemini_as_from_others():
@@ -91,15 +84,15 @@ def test_a_tool_of_an_mcp_server_has_the_same_name_from_gemini_as_from_others():
 def test_words_beside_a_result_reach_gemini(monkeypatch):
     told = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "Go on"}}
     report = gemini(hook_event_name="AfterTool", tool_response={"llmContent": "x"})
-    code, sent, out = run(monkeypatch, "gemini-cli", report, told)
+    sent, out = run(monkeypatch, "gemini-cli", report, told)
     expected = {"hookSpecificOutput": {"hookEventName": "AfterTool", "additionalContext": "Go on"}}
-    assert (code, sent[0]["hook_event_name"], out) == (0, "PostToolUse", expected)
+    assert (sent[0]["hook_event_name"], out) == ("PostToolUse", expected)
 
 
 def test_copilot_reports_its_result_under_another_name(monkeypatch):
     report = {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": INPUT}
     result = {"result_type": "success", "text_result_for_llm": "x"}
-    _code, sent, _out = run(monkeypatch, "copilot", report | {"tool_result": result}, {})
+    sent, _out = run(monkeypatch, "copilot", report | {"tool_result": result}, {})
     assert sent == [report | {"tool_result": result, "tool_response": result}]
 
 
@@ -108,15 +101,17 @@ def test_copilot_is_told_words_beside_a_result_in_its_own_form_and_answers_befor
 ):
     report = {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": INPUT}
     told = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "Go on"}}
-    assert run(monkeypatch, "copilot", report, told)[2] == {"additionalContext": "Go on"}
+    assert run(monkeypatch, "copilot", report, told)[1] == {"additionalContext": "Go on"}
     asked = allowed(updatedInput=INPUT)
-    assert run(monkeypatch, "copilot", report | {"hook_event_name": "PreToolUse"}, asked)[2] == asked
+    assert run(monkeypatch, "copilot", report | {"hook_event_name": "PreToolUse"}, asked)[1] == asked
 
 
-@pytest.mark.parametrize(("approved", "ends"), [(INPUT, 0), (CHANGED, 2)])
-def test_qwen_is_not_told_that_a_call_may_run_whose_change_it_would_ignore(monkeypatch, approved, ends):
+def test_qwen_is_not_told_that_a_call_may_run_whose_change_it_would_ignore(monkeypatch):
     report = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": INPUT}
-    assert run(monkeypatch, "qwen-code", report, allowed(updatedInput=approved))[0] == ends
+    same = allowed(updatedInput=INPUT)
+    assert run(monkeypatch, "qwen-code", report, same)[1] == same
+    with pytest.raises(hook.Blocked, match="which this agent ignores"):
+        run(monkeypatch, "qwen-code", report, allowed(updatedInput=CHANGED))
 
 
 @pytest.mark.parametrize("agent", [name for name in FORMS if name != "claude-code"])
@@ -124,4 +119,5 @@ def test_no_other_agent_is_given_a_member_that_it_might_not_know(monkeypatch, ag
     event = "BeforeTool" if agent == "gemini-cli" else "PreToolUse"
     report = {"hook_event_name": event, "session_id": "s", "tool_name": "Bash", "tool_input": INPUT}
     stopped = allowed(permissionDecision="deny") | {"continue": False, "stopReason": "Stop"}
-    assert run(monkeypatch, agent, report, stopped)[0] == 2
+    with pytest.raises(hook.Blocked, match="Update the command"):
+        run(monkeypatch, agent, report, stopped)

@@ -176,8 +176,8 @@ def test_metrics_cost_the_same_number_of_queries_for_any_number_of_rows(rows, dj
         make_request(asks, workflow=workflow, tool_name=f"tool-{number}")
     assert not Turn.objects.exists()
     # New, ended, whether the triggers are on, the tables, the triggers, open, the oldest of four priorities, eight channels,
-    # token issuers, four of chats, engines, processes, keys for SCIM, three states of turns, new log-ins and the providers.
-    with django_assert_max_num_queries(2 + 3 + 1 + 4 + 8 + 1 + 4 + 1 + 1 + 1 + 3 + 2):
+    # token issuers, five of chats, engines, processes, keys for SCIM, three states of turns, new log-ins and the providers.
+    with django_assert_max_num_queries(2 + 3 + 1 + 4 + 8 + 1 + 5 + 1 + 1 + 1 + 3 + 2):
         found.text()
 
 

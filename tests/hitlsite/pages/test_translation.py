@@ -11,7 +11,7 @@ from tests.support.root import ROOT
 
 TEMPLATES = ROOT / "templates"
 #: Names, which are the same in every language.
-NAMES = {"Pausepoint", "JSON", "CSV", "JSONL", "OCSF", "API", "OpenAPI 3.1", "p95", "SHA-256"}
+NAMES = {"Pausepoint", "JSON", "CSV", "JSONL", "OCSF", "API", "OpenAPI 3.1", "p95", "SHA-256", "Microsoft Teams"}
 #: Attributes whose text people read or hear.
 READ = {"title", "alt", "placeholder", "aria-label", "aria-description", "aria-valuetext", "hx-confirm", "label"}
 #: Content of these is for machines.

@@ -12,7 +12,7 @@ from typing import Any
 
 from pausepoint.connect.agents import Agent
 from pausepoint.hook import BLOCK
-from pausepoint.hook_forms import BEFORE, GEMINI_EVENTS
+from pausepoint.hook.forms import BEFORE, GEMINI_EVENTS
 
 #: The tool of the harmless call, about which no one has to be asked for long.
 TOOL = "connection_test"

@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -29,7 +30,7 @@ from pausepoint.desk.transport import (
     Settings,
     retry_after,
 )
-from pausepoint.hook_forms import AFTER, BEFORE, FORMS
+from pausepoint.hook.forms import AFTER, BEFORE, FORMS
 from pausepoint.terminal import visible
 
 AGENTS = tuple(FORMS)
@@ -75,6 +76,15 @@ class Blocked(Exception):
     """The call must not run; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The hook input of an agent in Pausepoint's form: its event, the document, and the same as the bytes to send."""
+
+    event: str
+    document: dict[str, Any]
+    body: bytes
+
+
 def run(args: argparse.Namespace) -> int:
     """Answer one hook. Return BLOCK on every failure of any kind, except where nothing can be blocked."""
     event = ""
@@ -82,19 +92,9 @@ def run(args: argparse.Namespace) -> int:
         _end_in_time(args.give_up_after)
         for number in SIGNALS:
             signal.signal(number, _interrupt)
-        body = sys.stdin.buffer.read(MAX_BYTES + 1)
-        report = _report(body)
-        form = FORMS[args.agent]
-        if form.read is not None:
-            report = form.read(report)
-            body = json.dumps(report, allow_nan=False).encode()
-        event = _event_of(report)
-        answer = ask(args, body, event)
-        if form.keeps_input:
-            _require_same_input(report, answer)
-        if form.write is not None:
-            answer = form.write(answer)
-        written = json.dumps(answer, allow_nan=False)
+        report = report_in(sys.stdin.buffer.read(MAX_BYTES + 1), args.agent)
+        event = report.event
+        written = json.dumps(answered(args, report), allow_nan=False)
         # Not `print`, which does nothing without a stdout.
         sys.stdout.write(f"{written}\n")
         sys.stdout.flush()
@@ -152,6 +152,15 @@ def _end_in_time(seconds: float) -> None:
     clock.start()
 
 
+def answered(args: argparse.Namespace, report: Report) -> dict[str, Any]:
+    """Return the answer to a report in the form of the agent. Raise Blocked or ValueError if there is none."""
+    form = FORMS[args.agent]
+    answer = ask(args, report.body, report.event)
+    if form.keeps_input:
+        _require_same_input(report.document, answer)
+    return answer if form.write is None else form.write(answer)
+
+
 def ask(args: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
     """Return the answer to one hook, after as many calls as it takes. Raise Blocked or ValueError if there is none."""
     # Validates the address and the key, and builds the headers.
@@ -178,23 +187,22 @@ def _expiry(left: float) -> int:
     return int(min(LONGEST, max(SHORTEST, left - min(EARLIER, left / 5))))
 
 
-def _report(body: bytes) -> dict[str, Any]:
+def report_in(body: bytes, agent: str) -> Report:
+    """Return what the agent reported. Raise Blocked."""
     if len(body) > MAX_BYTES:
         raise Blocked("The agent reported too much.")
     try:
-        report = strict_json.loads(body)
+        document = strict_json.loads(body)
     except ValueError as error:
         raise Blocked(f"The agent did not report JSON: {error}") from error
-    if not isinstance(report, dict):
-        raise Blocked("The agent did not report a hook event.")
-    return report
-
-
-def _event_of(report: dict[str, Any]) -> str:
-    event = report.get("hook_event_name")
+    form = FORMS[agent]
+    if isinstance(document, dict) and form.read is not None:
+        document = form.read(document)
+        body = json.dumps(document, allow_nan=False).encode()
+    event = document.get("hook_event_name") if isinstance(document, dict) else None
     if not isinstance(event, str):
         raise Blocked("The agent did not report a hook event.")
-    return event
+    return Report(event, document, body)
 
 
 def _post(
