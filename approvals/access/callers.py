@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
@@ -45,6 +45,7 @@ from approvals.exceptions import (
 )
 from approvals.models.actors import Actor, KeyActor, SessionActor, TokenBearer
 from approvals.models.keys import NOT_FOR_OTHERS, ApiKey, hash_of, live, prefix_in
+from approvals.trace_context import trace_context
 
 SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
 #: The scope of keys for SCIM, which have no other one.
@@ -141,6 +142,8 @@ class Caller:
     token_until: datetime | None = None
     #: Whether the call was counted against the limit on asking.
     counted: bool = False
+    #: The trace in which the program calls (`approvals.trace_context`).
+    trace: dict[str, str] | None = None
 
     @property
     def by_session(self) -> bool:
@@ -185,6 +188,8 @@ class MachineMiddleware(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> None:
         if is_for_machines(request.path):
             caller = self._caller(request)
+            if caller is not None and "traceparent" in request.headers:
+                caller = replace(caller, trace=trace_context(request.headers))
             request.caller = caller  # type: ignore[attr-defined]
             # Without a token the caller is identified by a cookie, which another site's page could make the browser send.
             by_cookie = caller is not None and not has_token(request)

@@ -186,6 +186,8 @@ class ApprovalRequest(models.Model):
     source_url = models.CharField(max_length=500, blank=True)
     #: Receives the outcome by POST, besides the registered webhooks.
     callback_url = models.CharField(max_length=500, blank=True)
+    #: The trace in which the client asked (`approvals.trace_context`): `traceparent`, `tracestate`; null without one.
+    trace = ExactJSONField(null=True)
     #: The client's Idempotency-Key; null without one.
     idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
     #: Digest of everything that the client sent, never displayed; may be empty.

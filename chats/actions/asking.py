@@ -70,7 +70,9 @@ def ask_people(
         message = _with_note(ask.message, (notes or {}).get(call_id, ""))
         requests[call_id] = desk.request_approval(
             workflow,
-            replace(ask, said_before=said_before, message=message),
+            replace(
+                ask, said_before=said_before, message=message, trace=turn.top.trace
+            ),
             requested_by=turn.chat.owner,
             key_made_by_id=turn.top.chat.key_made_by_id,
         )
