@@ -81,10 +81,11 @@ def report_pause(event: Event) -> None:
         start_time=_nanoseconds(datetime.fromisoformat(data["created_at"])),
     )
     span.end(_nanoseconds(event.occurred_at))
-    # Otherwise the SDK's settings disable it, or do not sample this request.
-    if isinstance(span, ReadableSpan):
-        if _exporter().export([span]) is not SpanExportResult.SUCCESS:
-            raise NotTaken("The collector did not take the span. The log says why.")
+    if not isinstance(span, ReadableSpan):
+        # The SDK's settings disable it, or do not sample this request.
+        return
+    if _exporter().export([span]) is not SpanExportResult.SUCCESS:
+        raise NotTaken("The collector did not take the span. The log says why.")
 
 
 def span_name(event: Event) -> str:

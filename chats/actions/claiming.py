@@ -73,7 +73,8 @@ def start_turn(
     """Create the turn that answers `text`: begun in this process if it runs turns, otherwise queued.
 
     `known` is the progress before the first step, if known. `new`: the open transaction has created the chat. `also` are rows to
-    write with the turn, such as the message. `trace` is the context of the message. `below` holds `parent_call_id`, `root` and `depth` of a sub-agent's turn.
+    write with the turn, such as the message. `trace` is the context of the message. `below`
+    holds `parent_call_id`, `root` and `depth` of a sub-agent's turn.
     """
     owner = "" if below else doorbell.claims_as()
     if owner:

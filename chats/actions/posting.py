@@ -100,8 +100,8 @@ def post_message(
 
     `context` is checked JSON sent by their page. It is stored with a new message, but not with an answer. With `instead`, stop a
     suspended turn first and cancel its requests: the message is never an answer. `answers` is the id of the question named by the
-    person's page, or "" if it named none; then nothing else is answered. It is None for clients that do not name questions. `trace`
-    is the context in which a program sent the message (`approvals.trace_context`).
+    person's page, or "" if it named none; then nothing else is answered. It is None for clients that do not name questions.
+    `trace` is the context in which a program sent the message (`approvals.trace_context`).
 
     Raise ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, BadFile, TurnRunning, ApprovalPending or
     QuestionChanged.
