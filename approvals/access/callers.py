@@ -67,7 +67,6 @@ MAX_TOKEN_SECONDS = 3600
 _TOKEN_PREFIX = "ppt_"  # noqa: S105 - a prefix, not a token
 _signer = signing.Signer(salt="approvals.client-token")
 
-
 #: The key of a token, with its owner and their rights.
 _LIVE: Prepared[ApiKey] = Prepared(
     lambda: with_standing(
@@ -192,8 +191,7 @@ class MachineMiddleware(MiddlewareMixin):
                 caller = replace(caller, trace=trace_context(request.headers))
             request.caller = caller  # type: ignore[attr-defined]
             # Without a token the caller is identified by a cookie, which another site's page could make the browser send.
-            by_cookie = caller is not None and not has_token(request)
-            request._dont_enforce_csrf_checks = not by_cookie  # type: ignore[attr-defined]
+            request._dont_enforce_csrf_checks = caller is None or has_token(request)  # type: ignore[attr-defined]
 
     def _caller(self, request: HttpRequest) -> Caller | None:
         token = _token_of(request)
@@ -379,7 +377,6 @@ def _by_client_token(text: str) -> Caller | None:
     if made["until"] <= timezone.now().timestamp():
         return None
     session_key = ""
-    user = None
     if session := made.get("session"):
         session_key, user = user_of_encrypted_session(session, made["user"])
     else:
@@ -391,7 +388,6 @@ def _by_client_token(text: str) -> Caller | None:
     if key is not None:
         # The key may have lost scopes since it created the token.
         scopes &= frozenset(key.scopes)
-    until = datetime.fromtimestamp(made["until"], UTC)
     return Caller(
         user=user,
         standing=standing_of(user if key is None else KeyActor(user, key)),
@@ -400,5 +396,5 @@ def _by_client_token(text: str) -> Caller | None:
         bearer=TokenBearer(*made["bearer"]) if made.get("bearer") else None,
         confined_to=made["thread"],
         token_session=session_key,
-        token_until=until,
+        token_until=datetime.fromtimestamp(made["until"], UTC),
     )

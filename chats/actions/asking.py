@@ -70,9 +70,7 @@ def ask_people(
         message = _with_note(ask.message, (notes or {}).get(call_id, ""))
         requests[call_id] = desk.request_approval(
             workflow,
-            replace(
-                ask, said_before=said_before, message=message, trace=turn.top.trace
-            ),
+            replace(ask, said_before=said_before, message=message),
             requested_by=turn.chat.owner,
             key_made_by_id=turn.top.chat.key_made_by_id,
         )
@@ -118,7 +116,8 @@ def _asks_of(
             continue
         call_id = call.tool_call_id
         try:
-            asks[call_id] = _ask_for(call, agent.tool(call.name), [*path, call.name])
+            ask = _ask_for(call, agent.tool(call.name), [*path, call.name])
+            asks[call_id] = replace(ask, trace=locked.turn.top.trace)
         except InvalidInput as error:
             text = str(error)
             progress = transitions.close(
