@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import cache
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -85,7 +86,7 @@ def report_pause(event: Event) -> None:
         # The SDK's settings disable it, or do not sample this request.
         return
     if _exporter().export([span]) is not SpanExportResult.SUCCESS:
-        raise NotTaken("The collector did not take the span. The log says why.")
+        raise NotTaken(_("The collector did not take the span. The log says why."))
 
 
 def span_name(event: Event) -> str:

@@ -265,7 +265,8 @@ test("a function gives the token of each attempt, and names of calls come from a
 
 test("the current trace context is sent where OpenTelemetry is loaded, without its baggage", async () => {
   const name = Symbol.for("opentelemetry.js.api.1");
-  const sent = { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", tracestate: "a=1", baggage: "who=alice" };
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const sent = { traceparent, tracestate: "a=1", baggage: "who=alice" };
   const inject = (context, carrier, setter) => {
     assert.equal(context, "active");
     for (const [header, value] of Object.entries(sent)) setter.set(carrier, header, value);
@@ -280,7 +281,7 @@ test("the current trace context is sent where OpenTelemetry is loaded, without i
   } finally {
     delete globalThis[name];
   }
-  const { traceparent, tracestate } = sent;
-  const traces = calls.map(({ headers }) => [headers.traceparent, headers.tracestate, headers.baggage]);
-  assert.deepEqual(traces, [[undefined, undefined, undefined], [undefined, undefined, undefined], [traceparent, tracestate, undefined]]);
+  const names = calls.map(({ headers }) => Object.keys(sent).filter((header) => header in headers));
+  assert.deepEqual(names, [[], [], ["traceparent", "tracestate"]]);
+  assert.equal(calls[2].headers.traceparent, traceparent);
 });
