@@ -113,7 +113,7 @@ def _resource() -> Resource:
 @cache
 def _exporter() -> OTLPSpanExporter:
     names = ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
-    is_set = any(name in os.environ for name in names)
+    is_set = any(os.environ.get(name) for name in names)
     return OTLPSpanExporter(timeout=None if is_set else PATIENCE)
 
 
