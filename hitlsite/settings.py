@@ -45,6 +45,7 @@ CORS_ALLOW_HEADERS = [
     "last-event-id",
 ]
 CORS_ALLOW_HEADERS += ["mcp-method", "mcp-name", "mcp-protocol-version"]
+CORS_ALLOW_HEADERS += ["traceparent", "tracestate"]
 CORS_EXPOSE_HEADERS = [
     "etag",
     "idempotent-replayed",

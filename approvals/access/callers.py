@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
@@ -45,6 +45,7 @@ from approvals.exceptions import (
 )
 from approvals.models.actors import Actor, KeyActor, SessionActor, TokenBearer
 from approvals.models.keys import NOT_FOR_OTHERS, ApiKey, hash_of, live, prefix_in
+from approvals.trace_context import trace_context
 
 SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
 #: The scope of keys for SCIM, which have no other one.
@@ -65,7 +66,6 @@ TOKEN_SECONDS = 900
 MAX_TOKEN_SECONDS = 3600
 _TOKEN_PREFIX = "ppt_"  # noqa: S105 - a prefix, not a token
 _signer = signing.Signer(salt="approvals.client-token")
-
 
 #: The key of a token, with its owner and their rights.
 _LIVE: Prepared[ApiKey] = Prepared(
@@ -141,6 +141,8 @@ class Caller:
     token_until: datetime | None = None
     #: Whether the call was counted against the limit on asking.
     counted: bool = False
+    #: The trace in which the program calls (`approvals.trace_context`).
+    trace: dict[str, str] | None = None
 
     @property
     def by_session(self) -> bool:
@@ -185,10 +187,11 @@ class MachineMiddleware(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> None:
         if is_for_machines(request.path):
             caller = self._caller(request)
+            if caller is not None and "traceparent" in request.headers:
+                caller = replace(caller, trace=trace_context(request.headers))
             request.caller = caller  # type: ignore[attr-defined]
             # Without a token the caller is identified by a cookie, which another site's page could make the browser send.
-            by_cookie = caller is not None and not has_token(request)
-            request._dont_enforce_csrf_checks = not by_cookie  # type: ignore[attr-defined]
+            request._dont_enforce_csrf_checks = caller is None or has_token(request)  # type: ignore[attr-defined]
 
     def _caller(self, request: HttpRequest) -> Caller | None:
         token = _token_of(request)
@@ -374,7 +377,6 @@ def _by_client_token(text: str) -> Caller | None:
     if made["until"] <= timezone.now().timestamp():
         return None
     session_key = ""
-    user = None
     if session := made.get("session"):
         session_key, user = user_of_encrypted_session(session, made["user"])
     else:
@@ -386,7 +388,6 @@ def _by_client_token(text: str) -> Caller | None:
     if key is not None:
         # The key may have lost scopes since it created the token.
         scopes &= frozenset(key.scopes)
-    until = datetime.fromtimestamp(made["until"], UTC)
     return Caller(
         user=user,
         standing=standing_of(user if key is None else KeyActor(user, key)),
@@ -395,5 +396,5 @@ def _by_client_token(text: str) -> Caller | None:
         bearer=TokenBearer(*made["bearer"]) if made.get("bearer") else None,
         confined_to=made["thread"],
         token_session=session_key,
-        token_until=until,
+        token_until=datetime.fromtimestamp(made["until"], UTC),
     )

@@ -297,6 +297,7 @@ def ask(caller: Caller, wanted: Ask, origin: Origin) -> AskOutcome:
     Also raises the errors of `actions.ask_for_client`.
     """
     frame.refuse_tokens(caller)
+    wanted = replace(wanted, trace=wanted.trace or caller.trace)
     if (bearer := caller.bearer) is not None:
         # Calls on behalf of different people are never taken for repeats of each other.
         sent_by = [origin.digest, bearer.agent, bearer.on_behalf_of]

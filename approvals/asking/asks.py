@@ -73,7 +73,8 @@ class Ask:
     `options` are `{"label", "id"?, "description"?}` objects. `response_schema` is the JSON Schema (2020-12) of an answer or an
     edited input. `default_response` becomes the answer at the deadline; approvals have none, because they are rejected then.
     `said_before` is the conversation before the request (`approvals.asking.transcripts`). `assigned_to` is the user named by the
-    client; an unknown name becomes AnonymousUser, which is refused.
+    client; an unknown name becomes AnonymousUser, which is refused. `trace` is the context in which the client asks
+    (`approvals.trace_context`).
     """
 
     kind: Kind
@@ -100,6 +101,7 @@ class Ask:
     callback: JsonMapping | None = None
     assigned_to: User | AnonymousUser | None = None
     attachments: Sequence[NewFile] = ()
+    trace: Mapping[str, str] | None = None
 
     @property
     def files(self) -> list[AttachedFile]:

@@ -1079,6 +1079,7 @@ class Migration(migrations.Migration):
                 ("ask_digest", models.CharField(blank=True, max_length=71)),
                 ("callback_url", models.CharField(blank=True, max_length=500)),
                 ("callback", ExactJSONField(null=True)),
+                ("trace", ExactJSONField(null=True)),
                 ("idempotency_key", models.CharField(max_length=200, null=True)),
                 ("agent", models.CharField(blank=True, max_length=100)),
                 ("claimed_at", models.DateTimeField(null=True)),

@@ -188,6 +188,8 @@ class ApprovalRequest(models.Model):
     callback_url = models.CharField(max_length=500, blank=True)
     #: The engine that waits for the outcome, and the id there: `{"to", "id"}`; null for none.
     callback = ExactJSONField(null=True)
+    #: The trace in which the client asked (`approvals.trace_context`): `traceparent`, `tracestate`; null without one.
+    trace = ExactJSONField(null=True)
     #: The client's Idempotency-Key; null without one.
     idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
     #: Digest of everything that the client sent, never displayed; may be empty.

@@ -215,6 +215,7 @@ def stream_of(scope: str, run_id: str) -> str:
 def request_data(request: ApprovalRequest, workflow: Workflow) -> JsonDict:
     """Return the data of request events, without input and answer, which only some people may see."""
     files = public_documents(request)
+    deadline = request.deadline_at
     return {
         "request_id": str(request.pk),
         "run_id": workflow.key,
@@ -227,6 +228,8 @@ def request_data(request: ApprovalRequest, workflow: Workflow) -> JsonDict:
         "agent": workflow.agent,
         "created_at": utc(request.created_at),
         **({"attachments": files} if files else {}),
+        **({"deadline_at": utc(deadline)} if deadline else {}),
+        **({"trace": request.trace} if request.trace else {}),
     }
 
 

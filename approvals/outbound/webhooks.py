@@ -72,6 +72,7 @@ def deliver(row: OutboxEvent) -> bool:
     connections.close_all()  # No database connection is held during the network call.
     headers = signed_headers(str(row.event_id), body, texts, at=timezone.now())
     headers |= {"Content-Type": "application/json", "User-Agent": USER_AGENT}
+    headers |= row.payload.get("trace", {})
     try:
         allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
         status = http_post.post(

@@ -116,7 +116,8 @@ def _asks_of(
             continue
         call_id = call.tool_call_id
         try:
-            asks[call_id] = _ask_for(call, agent.tool(call.name), [*path, call.name])
+            ask = _ask_for(call, agent.tool(call.name), [*path, call.name])
+            asks[call_id] = replace(ask, trace=locked.turn.top.trace)
         except InvalidInput as error:
             text = str(error)
             progress = transitions.close(

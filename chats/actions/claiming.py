@@ -67,12 +67,14 @@ def start_turn(
     known: Progress | None = None,
     new: bool = False,
     also: Sequence[Write] = (),
+    trace: Mapping[str, str] | None = None,
     **below: Any,
 ) -> Turn:
     """Create the turn that answers `text`: begun in this process if it runs turns, otherwise queued.
 
     `known` is the progress before the first step, if known. `new`: the open transaction has created the chat. `also` are rows to
-    write with the turn, such as the message. `below` holds `parent_call_id`, `root` and `depth` of a sub-agent's turn.
+    write with the turn, such as the message. `trace` is the context of the message. `below`
+    holds `parent_call_id`, `root` and `depth` of a sub-agent's turn.
     """
     owner = "" if below else doorbell.claims_as()
     if owner:
@@ -83,6 +85,7 @@ def start_turn(
         agent=agent.name,
         agent_version=agent.version,
         source=source,
+        trace=trace,
         **below,
     )
     writes = [*also, rows.TURN.of(turn, lease=LEASE if owner else None)]

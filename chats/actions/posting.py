@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -94,12 +94,14 @@ def post_message(
     files: Sequence[SentFile] = (),
     instead: bool = False,
     answers: str | None = None,
+    trace: Mapping[str, str] | None = None,
 ) -> Arrival:
     """Start a turn with a person's message, or answer the one pending question if it takes text and offers no options.
 
     `context` is checked JSON sent by their page. It is stored with a new message, but not with an answer. With `instead`, stop a
     suspended turn first and cancel its requests: the message is never an answer. `answers` is the id of the question named by the
     person's page, or "" if it named none; then nothing else is answered. It is None for clients that do not name questions.
+    `trace` is the context in which a program sent the message (`approvals.trace_context`).
 
     Raise ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, BadFile, TurnRunning, ApprovalPending or
     QuestionChanged.
@@ -123,6 +125,7 @@ def post_message(
                     via,
                     context,
                     files,
+                    trace=trace,
                 )
             )
     if files:
@@ -148,6 +151,7 @@ def add_user_message(
     files: Sequence[SentFile] = (),
     metadata: Any = None,
     new: bool = False,
+    trace: Mapping[str, str] | None = None,
 ) -> Turn:
     """Store a client's new message unchanged, and return the turn that answers it.
 
@@ -173,6 +177,7 @@ def add_user_message(
                 files,
                 metadata=metadata,
                 first=True,
+                trace=trace,
             )
         locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:
@@ -182,12 +187,26 @@ def add_user_message(
             raise MessageKnown
         _refuse_unfinished(locked)
         return _begin(
-            locked, message_id, texts, agent, via, context, files, metadata=metadata
+            locked,
+            message_id,
+            texts,
+            agent,
+            via,
+            context,
+            files,
+            metadata=metadata,
+            trace=trace,
         )
 
 
 def answer_again(
-    chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: Door
+    chat: Chat,
+    message_id: str,
+    *,
+    by: Actor,
+    agent: Agent,
+    via: Door,
+    trace: Mapping[str, str] | None = None,
 ) -> Turn:
     """Start another turn for a message of the user's, after removing all later messages and cancelling their requests.
 
@@ -196,7 +215,7 @@ def answer_again(
     with transaction.atomic():
         locked = _lock_to_cut(chat, by)
         _cut(locked, _shown(locked, message_id, "user").position + 1, by=by, via=via)
-        return start_turn(locked, "", agent, source=_source(via))
+        return start_turn(locked, "", agent, source=_source(via), trace=trace)
 
 
 def _lock_to_cut(chat: Chat, by: Actor) -> Chat:
@@ -256,6 +275,7 @@ def _begin(
     *,
     metadata: Any = None,
     first: bool = False,
+    trace: Mapping[str, str] | None = None,
 ) -> Turn:
     parts = projection.user_parts(texts, context, store_files(chat, files))
     message = rows.MESSAGE.of_row(
@@ -275,6 +295,7 @@ def _begin(
         known=known,
         new=first,
         also=[message],
+        trace=trace,
     )
 
 

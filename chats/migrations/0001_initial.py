@@ -313,6 +313,7 @@ class Migration(migrations.Migration):
                 ("lease_owner", models.CharField(blank=True, max_length=100)),
                 ("lease_until", models.DateTimeField(null=True)),
                 ("usage", ExactJSONField(default=dict)),
+                ("trace", ExactJSONField(null=True)),
                 ("error", models.TextField(blank=True)),
                 ("depth", models.PositiveSmallIntegerField(default=0)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),

@@ -156,6 +156,8 @@ class Turn(models.Model):
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_until = models.DateTimeField(null=True)
     usage = ExactJSONField(default=dict)
+    #: The trace in which the client sent the message (`approvals.trace_context`), for the turn's requests; null without one.
+    trace = ExactJSONField(null=True)
     error = models.TextField(blank=True)
     #: For a sub-agent's turn: the call that it carries out, the top turn, and the number of turns above it.
     parent_call = models.ForeignKey(

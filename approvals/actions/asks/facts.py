@@ -130,6 +130,7 @@ class RequestDraft:
             source_url=ask.source_url,
             callback_url=ask.callback_url,
             callback=None if ask.callback is None else dict(ask.callback),
+            trace=None if ask.trace is None else dict(ask.trace),
             requested_by=self.requester,
             key_made_by_id=self.key_made_by_id,
             on_behalf_of=self.on_behalf_of,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -33,6 +33,7 @@ from approvals.json_types import JsonDict, JsonMapping
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
 from approvals.states import MCP, Door
+from approvals.trace_context import trace_context
 
 Start = Callable[[Caller, Any, MethodCall], ApprovalRequest | JsonDict]
 
@@ -108,7 +109,9 @@ def _ask(
             returns_results=not isinstance(arguments, Permission),
         ),
     )
-    outcome = requests.ask(caller, ask_from(sent), origin)
+    # A client with several calls in one connection names the trace of each in its message.
+    wanted = replace(ask_from(sent), trace=trace_context(call.meta))
+    outcome = requests.ask(caller, wanted, origin)
     if outcome.warnings and not isinstance(arguments, Permission):
         # The model is warned before it waits in vain.
         return results.outcome(ReadRequest(outcome.request))

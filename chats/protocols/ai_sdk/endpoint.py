@@ -91,6 +91,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
             by=caller.actor,
             agent=agent_named(chat.agent),
             via=VIA,
+            trace=caller.trace,
         )
     texts = ai_sdk_body.texts(posted.last)
     files = ai_sdk_body.files(posted.last)
@@ -108,6 +109,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
             files=files,
             metadata=metadata,
             new=created,
+            trace=caller.trace,
         )
 
 

@@ -118,7 +118,13 @@ def _begin(caller: Caller, chat: Chat, prompt: Prompt) -> Turn:
     agent = agent_named(chat.agent)
     if "decide" in caller.scopes:
         arrival = actions.post_message(
-            chat, prompt.prompt, by=caller.actor, agent=agent, via=VIA, context=context
+            chat,
+            prompt.prompt,
+            by=caller.actor,
+            agent=agent,
+            via=VIA,
+            context=context,
+            trace=caller.trace,
         )
         return arrival.turn
     # This key may not answer, so a message is refused while a question is pending.
@@ -130,6 +136,7 @@ def _begin(caller: Caller, chat: Chat, prompt: Prompt) -> Turn:
         agent=agent,
         via=VIA,
         context=context,
+        trace=caller.trace,
     )
 
 

@@ -123,6 +123,7 @@ export class Connection {
       const response = await this.#fetch(this.#base + path, {
         method,
         headers: {
+          ...traceHeaders(),
           Authorization: `Bearer ${key}`,
           ...this.#headers,
           ...headers,
@@ -160,6 +161,30 @@ function read(status: number, content: Uint8Array): unknown {
   }
   if (status < 200 || status >= 300) throw new Refused(status, found as Record<string, unknown>);
   return found;
+}
+
+/** The API of OpenTelemetry, which registers itself under this name where a program has loaded it. */
+const OPENTELEMETRY = Symbol.for("opentelemetry.js.api.1");
+
+interface OpenTelemetry {
+  context?: { active(): unknown };
+  propagation?: {
+    inject(context: unknown, carrier: object, setter: { set(carrier: object, name: string, value: string): void }): void;
+  };
+}
+
+/** Return the current trace context, without its baggage; empty without a span, or if OpenTelemetry is not loaded. */
+function traceHeaders(): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const api = (globalThis as { [OPENTELEMETRY]?: OpenTelemetry })[OPENTELEMETRY];
+  if (api?.context && api.propagation) {
+    api.propagation.inject(api.context.active(), headers, {
+      set(_carrier, name, value) {
+        if (name === "traceparent" || name === "tracestate") headers[name] = value;
+      },
+    });
+  }
+  return headers;
 }
 
 /** Return the words of an error; those of a failed `fetch` are in its cause. */

@@ -262,3 +262,26 @@ test("a function gives the token of each attempt, and names of calls come from a
   const broken = new Desk("https://desk.example.com/", () => "to\nken", { fetch });
   await assert.rejects(broken.ask("Pay?"), /only printable ASCII/);
 });
+
+test("the current trace context is sent where OpenTelemetry is loaded, without its baggage", async () => {
+  const name = Symbol.for("opentelemetry.js.api.1");
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const sent = { traceparent, tracestate: "a=1", baggage: "who=alice" };
+  const inject = (context, carrier, setter) => {
+    assert.equal(context, "active");
+    for (const [header, value] of Object.entries(sent)) setter.set(carrier, header, value);
+  };
+  const { desk, calls } = deskThatHears([[201, WAITING], [201, WAITING], [201, WAITING]]);
+  try {
+    await desk.ask("Pay?");
+    globalThis[name] = { version: "1.9.1", trace: {} };
+    await desk.ask("Pay?");
+    globalThis[name] = { context: { active: () => "active" }, propagation: { inject } };
+    await desk.ask("Pay?");
+  } finally {
+    delete globalThis[name];
+  }
+  const names = calls.map(({ headers }) => Object.keys(sent).filter((header) => header in headers));
+  assert.deepEqual(names, [[], [], ["traceparent", "tracestate"]]);
+  assert.equal(calls[2].headers.traceparent, traceparent);
+});

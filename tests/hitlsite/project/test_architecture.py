@@ -17,7 +17,7 @@ ROOMS = {
         states signals json_types
         text
         db
-        crypto addresses http_post engines
+        crypto addresses http_post engines trace_context
         live
         schema
         models

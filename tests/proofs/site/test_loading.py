@@ -83,6 +83,13 @@ def test_the_page_names_the_libraries_that_are_checked_at_the_start_and_every_on
     assert required - set().union(*known) == set()
 
 
+@pytest.mark.parametrize(("handlers", "loaded"), [("", False), ("approvals.outbound.traces.report_pause", True)])
+def test_the_sdk_of_opentelemetry_is_loaded_only_where_its_handler_is_named(monkeypatch, handlers, loaded):
+    monkeypatch.setenv("HITL_EVENT_HANDLERS", handlers)
+    code = STARTED.format(command="serve") + 'print(json.dumps(["opentelemetry.sdk" in sys.modules]))'
+    assert said_by(code) == [loaded]
+
+
 def test_two_threads_may_need_what_is_loaded_late_at_once():
     first, second = said_by(STARTED.format(command="serve") + AT_ONCE)
     assert first == second

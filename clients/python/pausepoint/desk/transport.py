@@ -21,6 +21,13 @@ import httpx
 
 from .errors import NotUnderstood, Refused, Unreachable
 
+try:
+    from opentelemetry.trace.propagation.tracecontext import (
+        TraceContextTextMapPropagator,
+    )
+except ImportError:
+    TraceContextTextMapPropagator = None  # type: ignore[assignment, misc]
+
 #: Seconds that one call waits for the decision, and seconds that any call may take in addition.
 WAIT, GRACE = 50, 20
 #: Temporary statuses: a restarting server, a proxy without a server, too many calls.
@@ -135,6 +142,14 @@ def response_of(response: httpx.Response) -> Response:
     return Response(response.status_code, response.content, retry_after(response))
 
 
+def trace_headers() -> dict[str, str]:
+    """Return the current trace context of OpenTelemetry, without its baggage; empty without a span, or if it is not installed."""
+    headers: dict[str, str] = {}
+    if TraceContextTextMapPropagator is not None:
+        TraceContextTextMapPropagator().inject(headers)
+    return headers
+
+
 def check_address(address: str) -> None:
     """Raise ValueError for an address that httpx would refuse or misread at the first call."""
     reason = ""
@@ -218,7 +233,7 @@ class Settings:
         )
 
     def _request(self, call: Call) -> dict[str, Any]:
-        headers = {**self.headers, **call.headers}
+        headers = {**trace_headers(), **self.headers, **call.headers}
         if call.body is not None:
             headers["Content-Type"] = "application/json"
         # A server that does not accept connections is away; one that answers slowly is not.
