@@ -17,7 +17,7 @@ from approvals.models.subscriptions import check_address
 
 
 class Relay(models.Model):
-    """The address of a relay, and what may be carried there. Its connection holds its name, its secret and its accounts."""
+    """The address of a relay, and the limits of its messages. Its connection holds its name, its secret and its accounts."""
 
     connection = models.OneToOneField(ChannelConnection, on_delete=models.CASCADE)
     address = models.CharField(_("address"), max_length=500, validators=[check_address])

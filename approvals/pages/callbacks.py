@@ -18,7 +18,7 @@ from approvals.http import SignedIn, actor_of, refusals_as_pages
 @require_POST
 @refusals_as_pages
 def settle(request: SignedIn, pk: UUID) -> HttpResponse:
-    """Store what the person says about a delivery, or send the decision again."""
+    """Store the person's statement about a delivery, or send the decision again."""
     try:
         settling.settle(pk, request.POST.get("what", ""), by=actor_of(request))
     except Conflict as refusal:

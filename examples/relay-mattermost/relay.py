@@ -118,7 +118,7 @@ def take_event(event: dict[str, Any]) -> None:
 
 
 def answered(context: dict[str, Any], account: str, text: str = "") -> str:
-    """Post an answer to Pausepoint, and return in words what came of it."""
+    """Post an answer to Pausepoint, and return the outcome in words."""
     _post, data = shown_now(context["message"])
     answers = data.get("answers", [])
     if context["number"] >= len(answers):

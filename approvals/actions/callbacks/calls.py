@@ -45,7 +45,7 @@ class ConversationLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConversationEnd:
-    """What became of a delivery. `arrived`: the decision may have arrived, whatever the engine has answered."""
+    """The outcome of a delivery. `arrived`: the decision may have arrived, whatever the engine has answered."""
 
     reading: EngineReading
     arrived: bool

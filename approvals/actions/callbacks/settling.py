@@ -21,7 +21,7 @@ from approvals.queries.requests import get_request_for
 from approvals.record import audit
 from approvals.states import Door
 
-#: What people say, and the states in which they can.
+#: The statements of people, and the states in which they can be made.
 ARRIVED = "arrived"
 NOT_ARRIVED = "not_arrived"
 SEND = "send"
@@ -40,7 +40,7 @@ def may_settle(standing: Standing, request: ApprovalRequest) -> bool:
 
 
 def settle(pk: UUID, what: str, *, by: Actor) -> ApprovalRequest:
-    """Store what a person says about an unknown delivery, or send one again that was not taken; on record.
+    """Store a person's statement about an unknown delivery, or send one again that was not taken; on record.
 
     Raise NotFound, NotAllowed or Conflict.
     """

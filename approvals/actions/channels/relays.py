@@ -168,7 +168,7 @@ def renew(
 def message_shown(
     message: RelayMessage, *, look: str, synced_at: datetime, ended: bool
 ) -> None:
-    """Store what a relay has taken. The message stays due if it was to be looked at again meanwhile."""
+    """Store the state that a relay has taken. The message stays due if it was to be looked at again meanwhile."""
     shown = RelayMessage.objects.filter(pk=message.pk)
     shown.update(look=look, ended=ended)
     shown.filter(attempts=message.attempts).update(

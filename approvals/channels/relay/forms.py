@@ -13,7 +13,7 @@ from approvals.models.relays import check_relay_name
 
 
 class RelayForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
-    """The address of a relay, and what may be carried there."""
+    """The address of a relay, and the limits of its messages."""
 
     class Meta:
         model = Relay

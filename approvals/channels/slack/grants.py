@@ -102,7 +102,7 @@ def _statement(
 
 
 def _warnings(granting: Granting) -> Sequence[str]:
-    """Return what the page says beside the meaning of the terms."""
+    """Return the warnings of the page beside the meaning of the terms."""
     rejected = 0 if granting.preview is None else len(granting.preview.rejected)
     waiting = len(granting.waiting.requests)
     warnings = []

@@ -1,4 +1,4 @@
-"""The dialogs of Slack, and what was entered in them."""
+"""The dialogs of Slack, and the values that were entered in them."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ForeignActivity(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardClick:
-    """A click on a card, with what was entered in its inputs. `request_id` is None for a button of no request."""
+    """A click on a card, with the values of its inputs. `request_id` is None for a button of no request."""
 
     action: str
     team_id: str

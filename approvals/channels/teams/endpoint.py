@@ -36,7 +36,7 @@ REFUSALS = {
 @csrf_exempt
 @login_not_required
 def messages(request: HttpRequest) -> HttpResponse:
-    """Take an activity: a click is answered with what came of it, any other with nothing."""
+    """Take an activity: a click is answered with its outcome, any other with nothing."""
     if request.method != "POST":
         return refusal_page(request, WrongMethod("POST"))
     connections = ChannelConnection.objects.filter(kind=ChannelConnection.Kind.TEAMS)

@@ -1,4 +1,4 @@
-"""Answer a verified activity of Teams: store a click, carry it out, and show its author what came of it."""
+"""Answer a verified activity of Teams: store a click, carry it out, and show its author the outcome."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _values(click: CardClick, standing: Standing) -> dict[str, Any]:
 
 
 def _texts(click: CardClick, field: FormControl, number: int) -> list[str]:
-    """Return what was entered in a field; nothing if it is empty, as the page's choices are."""
+    """Return the values of a field; nothing if it is empty, as the page's choices are."""
     entered = click.entered.get(input_id(click.action, number), "")
     if field.widget == Widget.SEVERAL:
         return [place for place in entered.split(",") if place]

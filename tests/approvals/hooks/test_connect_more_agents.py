@@ -1,4 +1,4 @@
-"""`pausepoint connect` for Gemini CLI, Qwen Code, Copilot CLI and opencode: what it writes, and that it leaves the rest alone."""
+"""`pausepoint connect` for Gemini CLI, Qwen Code, Copilot CLI and opencode: it writes its hooks and leaves the rest alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of agents that differ from Claude Code's: what they report, and what they obey."""
+"""The forms of agents that differ from Claude Code's, in their reports and in the answers that they obey."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def allowed(**more: Any) -> dict[str, Any]:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, agent: str, report: dict[str, Any], answer: dict[str, Any]) -> tuple[Any, Any]:
-    """Let the hook ask a desk that gives this answer. Return what it sent and what it prints. Raise Blocked."""
+    """Let the hook ask a desk that gives this answer. Return its requests and its output. Raise Blocked."""
     sent: list[Any] = []
 
     def reply(request: httpx.Request) -> httpx.Response:

@@ -174,7 +174,7 @@ def _command_for(project: Path) -> str:
 
 
 def _prove_all(changes: dict[Agent, Change], args: argparse.Namespace) -> bool:
-    """Let each hook run once by itself, and tell what it did; return whether all of them block."""
+    """Let each hook run once by itself, and print the outcome; return whether all of them block."""
     for agent in changes:
         try:
             print(

@@ -21,11 +21,11 @@ WAITS, PATIENCE = "1s", 60
 
 
 class NotProven(Exception):
-    """The hook did not deny the call; the message says what it did."""
+    """The hook did not deny the call; the message has its answer."""
 
 
 def prove(agent: Agent, url: str | None, key: str | None, project: Path) -> str:
-    """Run the hook of an agent with a harmless call that no one approves. Return what it did; raise NotProven."""
+    """Run the hook of an agent with a harmless call that no one approves. Return its outcome in words; raise NotProven."""
     event = next(iter(GEMINI_EVENTS)) if agent.name == "gemini-cli" else BEFORE
     report = {
         "hook_event_name": event,

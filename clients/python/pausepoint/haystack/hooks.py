@@ -64,7 +64,7 @@ class DeskHook:
         return {point: [self] for point in self.allowed_hook_points}
 
     def run(self, state: State) -> None:
-        """Ask before the tools of a message run; after them, add what people have said to the results."""
+        """Ask before the tools of a message run; after them, add the words of people to the results."""
         if not state.data["messages"][-1].tool_calls:
             self._add_notes(state)
             return

@@ -188,7 +188,7 @@ def _expiry(left: float) -> int:
 
 
 def report_in(body: bytes, agent: str) -> Report:
-    """Return what the agent reported. Raise Blocked."""
+    """Return the report of the agent. Raise Blocked."""
     if len(body) > MAX_BYTES:
         raise Blocked("The agent reported too much.")
     try:

@@ -1,4 +1,4 @@
-"""Play Pausepoint against a relay on this machine, and say in words what the relay does wrong: `pausepoint relay-kit`.
+"""Play Pausepoint against a relay on this machine, and name the faults of the relay in words: `pausepoint relay-kit`.
 
 The contract is docs/reference/relay.md. The kit checks what a relay takes and posts. It cannot see the chat, so it also says what
 should be seen there.

@@ -1,4 +1,4 @@
-"""What a relay must do: each check raises `Wrong` with what is wrong, and what to do."""
+"""The duties of a relay: each check raises `Wrong` with the fault and the remedy."""
 
 from __future__ import annotations
 

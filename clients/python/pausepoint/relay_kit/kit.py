@@ -170,7 +170,7 @@ class Kit:
         raise Wrong(words)
 
     def reply(self, what: str) -> tuple[int, dict[str, Any]]:
-        """Return what a post is answered with."""
+        """Return the response to a post."""
         if self.refusal is not None:
             refusal = self.refusal
             self.refusal = None
@@ -190,7 +190,7 @@ def moment_in(later: int = 0) -> str:
 
 @contextmanager
 def serving(kit: Kit, port: int) -> Iterator[str]:
-    """Serve the addresses to which the relay posts, and yield what PAUSEPOINT_RELAY has to be."""
+    """Serve the addresses to which the relay posts, and yield the value of PAUSEPOINT_RELAY."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

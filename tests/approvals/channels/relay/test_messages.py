@@ -30,7 +30,7 @@ ELSEWHERE = "Its content is not sent to this chat."
 
 
 def again() -> None:
-    """Let time pass, so that what has failed is due."""
+    """Let time pass, so that failed calls are due."""
     OutboxEvent.objects.update(next_attempt_at=timezone.now() - timedelta(seconds=1))
     RelayMessage.objects.update(next_attempt_at=timezone.now() - timedelta(seconds=1))
     carry()

@@ -1,4 +1,4 @@
-"""Clicks on cards in Teams end in the one decision path, and their authors see at once what came of them."""
+"""Clicks on cards in Teams end in the one decision path, and their authors see the outcome at once."""
 
 from __future__ import annotations
 
