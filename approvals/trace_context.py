@@ -17,7 +17,7 @@ _W3C = TraceContextTextMapPropagator()
 def trace_context(carrier: Mapping[str, Any]) -> dict[str, str] | None:
     """Return `traceparent`, and `tracestate` if there is one, of headers or similar members; None without a valid context."""
     values = {name: carrier.get(name) for name in _W3C.fields}
-    # The library logs what it ignores, and a line break would look like a second entry.
+    # The library logs the values that it ignores, and a line break would look like a second entry.
     sent = {
         name: value
         for name, value in values.items()

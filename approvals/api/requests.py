@@ -84,7 +84,7 @@ class NewAttachment(Document):
     """An image (PNG, JPEG, GIF, WebP), PDF, text (UTF-8) or CSV. The type is detected from the content."""
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
-    """What people see. Directories and invisible characters are removed."""
+    """The text that people see. Directories and invisible characters are removed."""
     content: Annotated[
         str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"})
     ] = Field(repr=False)

@@ -1,4 +1,4 @@
-"""What the sweep looks after: each duty with the work that may be due."""
+"""The duties of the sweep: each with the work that may be due."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The part of a channel that is its own: how its messages look, and how they are posted, rewritten and answered.
 
-The rest is shared: `posting` decides what is posted and rewritten when, `clicks` carries out what people answered.
+The rest is shared: `posting` decides what is posted and rewritten when, `clicks` carries out the answers of people.
 """
 
 from __future__ import annotations

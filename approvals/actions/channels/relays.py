@@ -146,7 +146,7 @@ def renew(
 ) -> str:
     """Count a new revision, and return its token; empty if it offers no answers. The former token no longer works.
 
-    After the end, the former one is still known, so that late answers can be told what was decided.
+    After the end, the former one is still known, so that late answers can be told the decision.
     """
     token = secrets.token_urlsafe(32) if verdicts else ""
     message.revision += 1

@@ -21,7 +21,7 @@ from approvals.queries.policy.grants.givers import powers_of_givers
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What a change may take away: the limits of the givers of grants, and people's accounts and rights."""
+    """The losses that a change may bring: limits of the givers of grants, and people's accounts and rights."""
 
     powers: Mapping[UUID, float] = field(default_factory=dict)
     standings: Mapping[int, Standing] = field(default_factory=dict)

@@ -30,7 +30,7 @@ class Integration:
     commands: tuple[str, ...] = ()
     #: Lines to add to the agent's code. The last one connects it.
     code: tuple[str, ...] = ()
-    #: What the agent's hook does not see, and so nobody is asked about.
+    #: The calls that the agent's hook does not see, and that run unasked.
     unseen: str | Promise = ""
 
     def shell(self, url: str, key: str) -> str:

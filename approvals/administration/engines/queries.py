@@ -1,4 +1,4 @@
-"""What the page of an engine shows: an example of its call, and its deliveries."""
+"""The content of the page of an engine: an example of its call, and its deliveries."""
 
 from __future__ import annotations
 

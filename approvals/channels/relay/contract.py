@@ -66,7 +66,7 @@ EVENTS = {
     "request.end": _event("request.end", _END),
     "notice": _event("notice", _NOTICE),
 }
-#: What a relay posts to Pausepoint.
+#: The posts of a relay to Pausepoint.
 ANSWER = _object(
     "token account verdict",
     token={"type": "string", "minLength": 1, "maxLength": 200},

@@ -125,7 +125,7 @@ class SocketHolder:
         return wait
 
     def _serve(self) -> None:
-        """Take what comes until the lease or the connection is lost. Before Slack ends a connection, open the next one."""
+        """Take envelopes until the lease or the connection is lost. Before Slack ends a connection, open the next one."""
         with ExitStack() as closing:
             current = closing.enter_context(self._connected())
             older: tuple[WebSocket, float] | None = None
