@@ -3,8 +3,9 @@
 Nothing else imports this module, so the SDK of OpenTelemetry is loaded only where the handler is switched on. Its own settings
 (`OTEL_…`) say where the spans go.
 
-A span is sent before the event counts as delivered, and the outbox repeats lost ones. Its ids come from the request and the event, so a span that arrives twice is the same span. That is why this does not use the SDK's global provider and
-its batches: they make up ids, and report success for spans that they have dropped.
+A span is sent before the event counts as delivered, and the outbox repeats lost ones. Its ids come from the request and the
+event, so a span that arrives twice is the same span. That is why this does not use the SDK's global provider and its batches:
+they make up ids, and report success for spans that they have dropped.
 """
 
 from __future__ import annotations
