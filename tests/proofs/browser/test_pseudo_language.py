@@ -46,6 +46,7 @@ NAMES = (
     "Pausepoint", "English", "OpenAPI 3.1", "OpenAPI", "JSONL", "JSON", "CSV", "OCSF", "API", "MCP", "UTC", "p95", "SHA-256",
     "Django", "Python", "SQLite", "Redis", "SCIM", "GB", "Chrome", "Linux", "macOS",
     "python-urllib", "DEBUG", "Cedar-OS", "ask-human", "true", "false", "typed_name",
+    "Microsoft Teams", "Temporal", "Restate", "Trigger.dev", "Prefect", "DBOS",
 )  # fmt: skip
 #: Words of protocols and numbers of controls, which stand on pages as they are, and times as the browser writes them, with
 #: their day.
@@ -59,6 +60,7 @@ DATA = {
     "auth_group": ("name",),
     "approvals_apikey": ("name", "claim_value"),
     "approvals_tokenissuer": ("name", "issuer", "audience"),
+    "approvals_engineconnection": ("name", "url"),
     "approvals_workflow": ("title", "agent", "source", "key"),
     "approvals_approvalrequest": (
         "title", "message", "tool_name", "field_name", "input", "options", "context", "suggestions", "said_before",
