@@ -210,7 +210,8 @@ def _respond(call: HookCall, calls: EqualCalls, read: ReadRequest) -> HttpRespon
     ):
         body = answers.taken
     return JsonResponse(
-        body(call, request), headers={STATUS: request.status, PAGE: request.public_url}
+        body(call, request),
+        headers={STATUS: str(request.status), PAGE: request.public_url},
     )
 
 

@@ -118,10 +118,17 @@ def _refused(request: HttpRequest, refusal: Any) -> HttpResponse:
 
 def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
     errors = {
-        _path(problem): str(problem["msg"]).removeprefix("Value error, ")[:300]
+        _path(problem): _words(problem)
         for problem in reversed(error.errors[:MAX_ERRORS])
     }
     return refusal_page(request, Invalid(_("The request is invalid."), errors))
+
+
+def _words(problem: JsonMapping) -> str:
+    # pydantic's own words name the class.
+    if problem["type"] == "model_type":
+        return "Input should be an object"
+    return str(problem["msg"]).removeprefix("Value error, ")[:300]
 
 
 def _path(problem: JsonMapping) -> str:

@@ -61,6 +61,11 @@ def test_a_disabled_engine_takes_no_new_requests():
     assert reply.body["errors"] == {"callback.to": "is disabled; an administrator can enable it"}
 
 
+def test_a_callback_that_is_no_object_is_refused_in_words():
+    reply = Machine(alice()).post("/requests", APPROVAL | {"callback": "prod-temporal"})
+    assert reply.body["errors"] == {"callback": "Input should be an object"}
+
+
 @pytest.mark.parametrize(
     "callback", [{"to": "prod-temporal"}, {"id": "x"}, {"to": "", "id": "x"}, "x", CALLBACK | {"url": "x"}]
 )
