@@ -9,11 +9,9 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-for version in 1.0.70 1.0.102; do
-  mkdir "$version"
-  npm install --prefix "$version" --no-audit --no-fund --loglevel=error "@github/copilot@$version" >/dev/null
-done
-mkdir home
+mkdir 1.0.70 1.0.102 home
+npm install --prefix 1.0.70 --no-audit --no-fund --loglevel=error @github/copilot@1.0.70 >/dev/null
+npm install --prefix 1.0.102 --no-audit --no-fund --loglevel=error @github/copilot@1.0.102 >/dev/null
 
 # Print the version that a folder's program says it is; other words set variables.
 runs() {

@@ -15,9 +15,10 @@ from datetime import timedelta
 from importlib import metadata
 from typing import Any
 
-from pausepoint import commands, hook, strict_json
+from pausepoint import commands, strict_json
 from pausepoint.connect import command as connect
 from pausepoint.desk import Desk, DeskError, StillWaiting
+from pausepoint.hook import command as hook
 from pausepoint.relay_kit import command as relay_kit
 from pausepoint.terminal import visible
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pausepoint.hook import MARK, WORDS, Blocked, _read
+from pausepoint.hook.command import MARK, WORDS, Blocked, _read
 
 STOP = {"continue": False, "stopReason": "Do nothing more."}
 json_values = st.recursive(

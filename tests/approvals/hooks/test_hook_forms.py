@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from pausepoint import hook
+from pausepoint.hook import command as hook
 from pausepoint.hook.forms import FORMS
 
 #: The real one, which the tests give a transport.

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from pausepoint import cli, hook
+from pausepoint import cli
+from pausepoint.hook import command as hook
 
 from tests.approvals.hooks.calls import BASH
 

@@ -57,6 +57,8 @@ AGENTS = {
 def check(agent: Agent, project: Path) -> None:
     """Raise CannotChange if hooks of this agent would stop nothing in the project."""
     _check_version(agent)
+    if agent not in _SWITCHES:
+        return
     files, switch_of = _SWITCHES[agent]
     for file in files(project):
         try:
@@ -244,11 +246,7 @@ def _all_hooks_switch(file: Path) -> str:
     return "disableAllHooks" if _is_on(switch) else ""
 
 
-def _no_files(project: Path) -> Iterator[Path]:
-    """opencode has no switch for plugins in its settings."""
-    yield from ()
-
-
+#: The settings in which each agent can switch hooks off; opencode has no such switch.
 _SWITCHES: Mapping[
     Agent, tuple[Callable[[Path], Iterable[Path]], Callable[[Path], str]]
 ] = {
@@ -257,5 +255,4 @@ _SWITCHES: Mapping[
     GEMINI_CLI: (_gemini_files, _gemini_switch),
     QWEN_CODE: (_qwen_files, _all_hooks_switch),
     COPILOT: (_copilot_files, _all_hooks_switch),
-    OPENCODE: (_no_files, _all_hooks_switch),
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pausepoint.connect.agents import Agent
-from pausepoint.hook import BLOCK
+from pausepoint.hook.command import BLOCK
 from pausepoint.hook.forms import BEFORE, GEMINI_EVENTS
 
 #: The tool of the harmless call, about which no one has to be asked for long.
