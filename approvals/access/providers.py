@@ -9,10 +9,22 @@ from __future__ import annotations
 from allauth.socialaccount.models import SocialApp
 from django.conf import settings
 
-#: For the encryption of client secrets, which are in `settings["secret"]`.
+from approvals.crypto import encryption
+
+#: For the encryption of secrets with which we call other servers: those of providers (in `settings["secret"]`), channels and
+#: engines.
 SALT = "approvals.providers"
 #: What metrics call the provider of the settings; no other one has this key.
 ENVIRONMENT = "environment"
+
+
+def encrypt_secret(secret: str) -> str:
+    return encryption(SALT).encrypt(secret.encode()).decode()
+
+
+def decrypt_secret(encrypted: str) -> str:
+    """Return a stored secret. Raise InvalidToken if SECRET_KEY has changed."""
+    return encryption(SALT).decrypt(encrypted).decode()
 
 
 def known_providers() -> list[SocialApp]:

@@ -1,17 +1,19 @@
 """Changes that need a second administrator, and the record of those that one administrator made alone.
 
-An action that loosens something calls `needs_second` first. It then either requests the change here, or makes it and records that
-it had no second administrator. `approvals.administration.changes` confirms and withdraws pending changes.
+An action that loosens something either requests the change from another administrator, or makes it and records that there was
+none: `change_or_request`. `approvals.administration.changes` confirms and withdraws pending changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals.access.administrators import needs_second
+from approvals.access.standing import Standing
 from approvals.actions.logins import SUBJECT
 from approvals.models import PendingChange
 from approvals.outbound.waiting_changes import tell_administrators
@@ -34,6 +36,34 @@ OF_PEOPLE = frozenset(
 )
 #: Members of a value that are never recorded.
 _UNRECORDED = frozenset({"secret", "secret_hash"})
+
+
+def change_or_request(
+    kind: Kind,
+    value: Any,
+    *,
+    loosens: bool,
+    standing: Standing,
+    write: Callable[[], object],
+    by: User,
+    via: Door,
+    alone: Mapping[str, object],
+    person: User | None = None,
+    subject: str = "",
+    before: Any = None,
+) -> PendingChange | None:
+    """Make a change by `write`, or request it from another administrator if it loosens something and one has to confirm it.
+
+    A loosening without another administrator is recorded with `alone`.
+    """
+    if loosens and needs_second(standing):
+        return request_change(
+            kind, value, by=by, via=via, person=person, subject=subject, before=before
+        )
+    write()
+    if loosens:
+        record_alone(kind, by=by, via=via, **alone)
+    return None
 
 
 def request_change(

@@ -72,6 +72,9 @@ class Messenger(Protocol):
     def digest(self, requests: Sequence[ApprovalRequest]) -> ChannelMessage:
         """Return one message about many waiting requests."""
 
+    def test_card(self) -> ChannelMessage:
+        """Return the card that shows that the connection works, and lets people link their accounts."""
+
     def line(self, text: str, /, link: str = "") -> ChannelMessage:
         """Return a line, with a button that opens the link to link an account."""
 

@@ -1,11 +1,13 @@
-"""The pages that channels share: the links of accounts, and previews of cards."""
+"""The pages that channels share: test cards, the end of a connection, the links of accounts, and previews of cards."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -15,10 +17,13 @@ from approvals.access.permissions import may_administer
 from approvals.actions.changes import Kind
 from approvals.actions.channels.links import link_account, offer_of, unlink_account
 from approvals.administration.changes.queries import pending_changes
+from approvals.administration.channels import actions
 from approvals.administration.guards import administrators_only, with_fresh_log_in
 from approvals.administration.notification_rules.queries import rules
 from approvals.channels.content import content_of
+from approvals.channels.messenger import ChannelError
 from approvals.channels.messengers import MESSENGERS
+from approvals.channels.states import words_of
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn, require_safe_or_POST
 from approvals.models import ChannelAccount, ChannelConnection, NotificationRule
@@ -41,6 +46,38 @@ def setup_context(kind: ChannelConnection.Kind, user: User) -> dict[str, Any]:
         "accounts": accounts.filter(connection=connection) if connection else (),
         "waiting": pending_changes(user, kinds=[Kind.CHANNEL]),
     }
+
+
+def post_test_card(
+    request: SignedIn,
+    kind: ChannelConnection.Kind,
+    form: Form,
+    page: Callable[[], HttpResponse],
+) -> HttpResponse:
+    """Post a test card, with the button that links accounts, to the channel of a form; show the page again with its errors."""
+    connection = get_object_or_404(ChannelConnection, kind=kind)
+    if not form.is_valid():
+        return page()
+    messenger = MESSENGERS[kind]
+    try:
+        messenger.post(
+            connection, form.cleaned_data["channel_id"], messenger.test_card()
+        )
+    except ChannelError as error:
+        form.add_error("channel_id", words_of(kind, error.code))
+        return page()
+    messages.success(request, _("The test card is in the channel."))
+    return redirect(f"{kind}:setup")
+
+
+@administrators_only
+@require_POST
+def disconnect(request: SignedIn, kind: str) -> HttpResponse:
+    actions.disconnect(kind, by=request.user)
+    words = _("%(channel)s is disconnected. Links of accounts are removed.")
+    channel = ChannelConnection.Kind(kind).label
+    messages.success(request, words % {"channel": channel})
+    return redirect(f"{kind}:setup")
 
 
 @with_fresh_log_in

@@ -34,9 +34,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals import actions
-from approvals.access.providers import SALT, known_providers
+from approvals.access.providers import decrypt_secret, known_providers
 from approvals.access.rate_limits import client_address
-from approvals.crypto import encryption
 from approvals.http import problem
 from hitlsite.accounts.admission import NotAdmitted, admit
 from hitlsite.accounts.log_out import end_at_request_of_provider, log_out_address
@@ -185,7 +184,7 @@ class SocialAccounts(DefaultSocialAccountAdapter):
 
 def _secret_of(app: SocialApp) -> str:
     try:
-        return encryption(SALT).decrypt(app.settings["secret"]).decode()
+        return decrypt_secret(app.settings["secret"])
     except InvalidToken:
         raise Unintelligible(
             _("SECRET_KEY was changed. Enter the client secret again.")

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.channels.relay.states import state_of as relay_state_of
 from approvals.channels.slack.states import socket_state_of
 from approvals.channels.states import state_of
 from approvals.models import ChannelConnection, EngineConnection
@@ -28,9 +27,7 @@ def channels() -> Iterator[SystemPart]:
         name = visible(connection.team_name)
         summary = f"{name}: {linked % {'count': number}}"
         socket = connection.socket_state not in {"", SocketState.CONNECTED}
-        relay = connection.kind == ChannelConnection.Kind.RELAY
-        words_for = relay_state_of if relay else state_of
-        words = [words_for(connection)] if connection.problem else []
+        words = [state_of(connection)] if connection.problem else []
         words += [socket_state_of(connection)] if socket else []
         state = WARN if words else OK
         yield SystemPart(

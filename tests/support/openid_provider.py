@@ -19,7 +19,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.test import Client
 
-from approvals.administration.sign_in.actions import encrypt_secret, write_provider
+from approvals.access.providers import encrypt_secret
+from approvals.administration.sign_in.actions import write_provider
 
 CLIENT = {"client_id": "pausepoint", "client_secret": "a secret of the client"}
 DORA = {"sub": "d-1", "email": "dora@example.org", "email_verified": True, "preferred_username": "dora"}

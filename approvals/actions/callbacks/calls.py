@@ -10,8 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import http_post
-from approvals.access.providers import SALT
-from approvals.crypto import encryption
+from approvals.access.providers import decrypt_secret
 from approvals.engines.calls import (
     MAX_RESPONSE,
     Conversation,
@@ -56,7 +55,7 @@ def target_of(connection: EngineConnection) -> Target:
     secret = ""
     if connection.secret:
         try:
-            secret = encryption(SALT).decrypt(connection.secret).decode()
+            secret = decrypt_secret(connection.secret)
         except InvalidToken:
             words = _("the credential cannot be decrypted; enter it again")
             raise UnreadableSecret(words) from None

@@ -12,9 +12,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models.functions import Now
 
-from approvals.access.providers import SALT
+from approvals.access.providers import decrypt_secret, encrypt_secret
 from approvals.actions.logins import SUBJECT
-from approvals.crypto import encryption
 from approvals.models import ChannelConnection, ChannelIssuer, NotificationRule
 from approvals.models.channels import SocketState
 from approvals.outbound.outbox import undelivered_events
@@ -36,13 +35,13 @@ class ChannelSecrets:
 
 
 def encrypted(secrets: ChannelSecrets) -> str:
-    return encryption(SALT).encrypt(json.dumps(asdict(secrets)).encode()).decode()
+    return encrypt_secret(json.dumps(asdict(secrets)))
 
 
 def secrets_of(connection: ChannelConnection) -> ChannelSecrets | None:
     """Return the tokens of a connection; None if SECRET_KEY has changed since they were stored."""
     try:
-        text = encryption(SALT).decrypt(connection.secret)
+        text = decrypt_secret(connection.secret)
     except InvalidToken:
         return None
     return ChannelSecrets(**json.loads(text))

@@ -8,8 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from approvals.access.administrators import needs_second
-from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.changes import Kind, change_or_request
 from approvals.actions.channels import relays
 from approvals.actions.channels.connections import (
     described_connection,
@@ -26,18 +25,18 @@ def connect(stored: Mapping[str, Any], *, by: User) -> PendingChange | None:
     """Store a connection with its encrypted `secret`, or return the pending change. Raise NotAllowed."""
     with transaction.atomic():
         kind = stored["kind"]
-        if needs_second(lock_people(by)):
-            return request_change(
-                Kind.CHANNEL,
-                dict(stored),
-                subject=kind,
-                before=described_connection(kind),
-                by=by,
-                via=Door.DASHBOARD,
-            )
-        write_connection(stored, by=by, via=Door.DASHBOARD)
-        record_alone(Kind.CHANNEL, channel=kind, by=by, via=Door.DASHBOARD)
-    return None
+        return change_or_request(
+            Kind.CHANNEL,
+            dict(stored),
+            subject=kind,
+            standing=lock_people(by),
+            before=described_connection(kind),
+            loosens=True,
+            write=lambda: write_connection(stored, by=by, via=Door.DASHBOARD),
+            alone={"channel": kind},
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def disconnect(kind: str, *, by: User) -> None:
@@ -53,19 +52,18 @@ def store_relay(stored: Mapping[str, Any], *, by: User) -> PendingChange | None:
     with transaction.atomic():
         standing = lock_people(by)
         before = relays.described_relay(name)
-        if _loosens(before, stored):
-            if needs_second(standing):
-                return request_change(
-                    Kind.RELAY,
-                    dict(stored),
-                    subject=name,
-                    before=before,
-                    by=by,
-                    via=Door.DASHBOARD,
-                )
-            record_alone(Kind.RELAY, channel=name, by=by, via=Door.DASHBOARD)
-        relays.write_relay(stored, by=by, via=Door.DASHBOARD)
-    return None
+        return change_or_request(
+            Kind.RELAY,
+            dict(stored),
+            subject=name,
+            before=before,
+            loosens=_loosens(before, stored),
+            standing=standing,
+            write=lambda: relays.write_relay(stored, by=by, via=Door.DASHBOARD),
+            alone={"channel": name},
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def rotate_relay_secret(name: str, *, by: User) -> str:

@@ -11,12 +11,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access.administrators import needs_second
-from approvals.access.providers import SALT
-from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.changes import Kind, change_or_request
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
-from approvals.crypto import encryption
 from approvals.db.canonical_json import digest
 from approvals.exceptions import Conflict
 from approvals.models import EngineConnection, PendingChange
@@ -29,10 +26,6 @@ from approvals.states import Channel, Door
 COLUMNS = ("name", "kind", "url", "route", "private")
 #: What changes and the record show of an engine.
 SHOWN = (*COLUMNS, "disabled")
-
-
-def encrypted(secret: str) -> str:
-    return encryption(SALT).encrypt(secret.encode()).decode()
 
 
 def described_engine(name: str) -> dict[str, Any] | None:
@@ -56,21 +49,18 @@ def save_engine(
         before = described_engine(stored["name"])
         if add and before is not None:
             raise Conflict(_("There is an engine with this name already."))
-        loosens = engine_loosens(before, stored)
-        if loosens and needs_second(standing):
-            return request_change(
-                Kind.ENGINE,
-                dict(stored),
-                subject=digest(stored["name"]),
-                before=before,
-                by=by,
-                via=Door.DASHBOARD,
-            )
-        write_engine(stored, by=by)
-        if loosens:
-            about = {"name": stored["name"], "url": stored["url"]}
-            record_alone(Kind.ENGINE, by=by, via=Door.DASHBOARD, **about)
-    return None
+        return change_or_request(
+            Kind.ENGINE,
+            dict(stored),
+            subject=digest(stored["name"]),
+            before=before,
+            loosens=engine_loosens(before, stored),
+            standing=standing,
+            write=lambda: write_engine(stored, by=by),
+            alone={"name": stored["name"], "url": stored["url"]},
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def write_engine(stored: Mapping[str, Any], *, by: User) -> None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import http_post
+from approvals.access.providers import encrypt_secret
 from approvals.actions.callbacks.calls import UnreadableSecret, send, target_of
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
@@ -108,7 +109,7 @@ def _saved(request: SignedIn, form: EngineForm, row: EngineConnection | None) ->
     stored = {name: fields[name] for name in actions.COLUMNS}
     stored["disabled"] = bool(row and row.disabled_at)
     if fields["secret"]:
-        stored["secret"] = actions.encrypted(fields["secret"])
+        stored["secret"] = encrypt_secret(fields["secret"])
     try:
         waits = actions.save_engine(stored, add=row is None, by=request.user)
     except Refusal as refusal:

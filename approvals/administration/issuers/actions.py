@@ -11,8 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access.administrators import needs_second
-from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.changes import Kind, change_or_request
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.administration.keys.actions import (
@@ -60,21 +59,18 @@ def save_issuer(
         before = described_issuer(stored["issuer"])
         if add and before is not None:
             raise Conflict(_("This issuer exists already."))
-        loosens = issuer_loosens(before, stored)
-        if loosens and needs_second(standing):
-            return request_change(
-                Kind.TOKEN_ISSUER,
-                dict(stored),
-                subject=digest(stored["issuer"]),
-                before=before,
-                by=by,
-                via=Door.DASHBOARD,
-            )
-        write_issuer(stored, by=by)
-        if loosens:
-            about = {"issuer": stored["issuer"]}
-            record_alone(Kind.TOKEN_ISSUER, by=by, via=Door.DASHBOARD, **about)
-    return None
+        return change_or_request(
+            Kind.TOKEN_ISSUER,
+            dict(stored),
+            subject=digest(stored["issuer"]),
+            before=before,
+            loosens=issuer_loosens(before, stored),
+            standing=standing,
+            write=lambda: write_issuer(stored, by=by),
+            alone={"issuer": stored["issuer"]},
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def write_issuer(stored: Mapping[str, Any], *, by: User) -> None:
@@ -123,19 +119,18 @@ def add_mapping(
         standing = lock_standing(by)
         require_key_for_other(user, scopes, standing)
         _require_room(stored)
-        if needs_second(standing):
-            return request_change(
-                Kind.TOKEN_MAPPING,
-                stored,
-                person=user,
-                subject=digest([issuer_id, claim, value]),
-                by=by,
-                via=Door.DASHBOARD,
-            )
-        write_mapping(stored, user, made_by=by, by=by)
-        about = {"user": user.get_username(), **stored}
-        record_alone(Kind.TOKEN_MAPPING, by=by, via=Door.DASHBOARD, **about)
-    return None
+        return change_or_request(
+            Kind.TOKEN_MAPPING,
+            stored,
+            person=user,
+            subject=digest([issuer_id, claim, value]),
+            loosens=True,
+            standing=standing,
+            write=lambda: write_mapping(stored, user, made_by=by, by=by),
+            alone={"user": user.get_username(), **stored},
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def write_mapping(

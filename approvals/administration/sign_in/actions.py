@@ -10,10 +10,10 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals.access.administrators import can_break_glass, needs_second
+from approvals.access.administrators import can_break_glass
 from approvals.access.callers import SCIM
-from approvals.access.providers import ENVIRONMENT, SALT, known_providers
-from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.access.providers import ENVIRONMENT, encrypt_secret, known_providers
+from approvals.actions.changes import Kind, change_or_request
 from approvals.actions.locking import lock_rights
 from approvals.actions.logins import SUBJECT, end_sessions_at_provider
 from approvals.administration.changeable import lock_people
@@ -21,7 +21,6 @@ from approvals.administration.people.actions.single_sign_on import (
     follow_scim_groups,
 )
 from approvals.administration.people.actions.teams import require_team_without_rights
-from approvals.crypto import encryption
 from approvals.db.canonical_json import digest
 from approvals.exceptions import Conflict, NotFound
 from approvals.models import BreakGlassAccount, GroupMapping, PendingChange
@@ -49,24 +48,18 @@ def save_provider(
             stored["secret"] = encrypt_secret(secret)
         if add:
             _require_new(stored)
-        loosens = provider_loosens(before, stored)
-        if loosens and needs_second(standing):
-            return request_change(
-                Kind.PROVIDER,
-                stored,
-                subject=digest(issuer),
-                before=before,
-                by=by,
-                via=Door.DASHBOARD,
-            )
-        write_provider(stored, by=by)
-        if loosens:
-            record_alone(Kind.PROVIDER, issuer=issuer, by=by, via=Door.DASHBOARD)
-    return None
-
-
-def encrypt_secret(secret: str) -> str:
-    return encryption(SALT).encrypt(secret.encode()).decode()
+        return change_or_request(
+            Kind.PROVIDER,
+            stored,
+            subject=digest(issuer),
+            before=before,
+            loosens=provider_loosens(before, stored),
+            standing=standing,
+            write=lambda: write_provider(stored, by=by),
+            alone={"issuer": issuer},
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def _require_new(stored: Mapping[str, Any]) -> None:
@@ -142,20 +135,18 @@ def change_mapping(
             if GroupMapping.objects.count() >= MOST:
                 message = _("There are %(number)d mappings already. Remove some first.")
                 raise Conflict(message % {"number": MOST})
-        loosens = mapping_loosens(added=add, others=same.count() > 1)
-        if loosens and needs_second(standing):
-            return request_change(
-                Kind.GROUP_MAPPING,
-                stored if add else None,
-                subject=digest(stored),
-                before=None if add else stored,
-                by=by,
-                via=Door.DASHBOARD,
-            )
-        write_mapping(stored, add=add, requested_by=by, by=by)
-        if loosens:
-            record_alone(Kind.GROUP_MAPPING, **stored, by=by, via=Door.DASHBOARD)
-    return None
+        return change_or_request(
+            Kind.GROUP_MAPPING,
+            stored if add else None,
+            subject=digest(stored),
+            before=None if add else stored,
+            loosens=mapping_loosens(added=add, others=same.count() > 1),
+            standing=standing,
+            write=lambda: write_mapping(stored, add=add, requested_by=by, by=by),
+            alone=stored,
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def write_mapping(

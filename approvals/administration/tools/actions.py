@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from approvals.access.administrators import needs_second
 from approvals.access.rights import DECIDE
 from approvals.access.standing import Standing
-from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.changes import Kind, change_or_request
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.exceptions import NotAllowed
@@ -56,18 +56,18 @@ def store_tool_settings(
         loosens = tool_loosens(before, before | chosen)
         if loosens and needs_second(standing):
             require_no_own_loosening(before, before | chosen, by=standing)
-            return request_change(
-                Kind.TOOL,
-                chosen,
-                subject=fold(tool_name),
-                before=before,
-                by=by,
-                via=Door.DASHBOARD,
-            )
-        write_tool_settings(tool_name, chosen, by=by)
-        if loosens:
-            record_alone(Kind.TOOL, tool=tool_name, by=by, via=Door.DASHBOARD)
-    return None
+        return change_or_request(
+            Kind.TOOL,
+            chosen,
+            subject=fold(tool_name),
+            before=before,
+            loosens=loosens,
+            standing=standing,
+            write=lambda: write_tool_settings(tool_name, chosen, by=by),
+            alone={"tool": tool_name},
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def write_tool_settings(tool_name: str, chosen: Mapping[str, Any], *, by: User) -> None:
@@ -128,22 +128,18 @@ def store_strict_priorities(
         before = sorted_priorities()
         if before == wanted:
             return None
-        loosens = priorities_loosen(before, wanted)
-        if loosens and needs_second(standing):
-            return request_change(
-                Kind.PRIORITIES,
-                wanted,
-                subject="reason_required",
-                before=before,
-                by=by,
-                via=Door.DASHBOARD,
-            )
-        write_strict_priorities(wanted, by=by)
-        if loosens:
-            record_alone(
-                Kind.PRIORITIES, before=before, after=wanted, by=by, via=Door.DASHBOARD
-            )
-    return None
+        return change_or_request(
+            Kind.PRIORITIES,
+            wanted,
+            subject="reason_required",
+            before=before,
+            loosens=priorities_loosen(before, wanted),
+            standing=standing,
+            write=lambda: write_strict_priorities(wanted, by=by),
+            alone={"before": before, "after": wanted},
+            by=by,
+            via=Door.DASHBOARD,
+        )
 
 
 def write_strict_priorities(wanted: Sequence[str], *, by: User) -> None:

@@ -19,6 +19,7 @@ class SlackMessenger(Messenger):
 
     card = staticmethod(blocks.card)
     digest = staticmethod(blocks.digest)
+    test_card = staticmethod(blocks.test_card)
     line = staticmethod(blocks.line)
 
     def post(

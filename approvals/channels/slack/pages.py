@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
@@ -18,9 +17,8 @@ from approvals.administration.channels import actions
 from approvals.administration.forms import form_page, sent
 from approvals.administration.guards import administrators_only
 from approvals.administration.notification_rules.queries import rules
-from approvals.channels.messengers import MESSENGERS
-from approvals.channels.pages import setup_context
-from approvals.channels.slack import blocks, web_api
+from approvals.channels.pages import post_test_card, setup_context
+from approvals.channels.slack import web_api
 from approvals.channels.slack.forms import ConnectionForm, TestForm
 from approvals.channels.slack.manifest import manifest
 from approvals.channels.slack.states import socket_state_of, state_of, words_of
@@ -81,30 +79,8 @@ def _checked(form: ConnectionForm) -> dict[str, Any] | None:
 @administrators_only
 @require_POST
 def send_test(request: SignedIn) -> HttpResponse:
-    """Post a test card, with the button that links accounts."""
-    connection = get_object_or_404(ChannelConnection, kind=SLACK)
     form = TestForm(request.POST)
-    if not form.is_valid():
-        return _page(request, test=form)
-    try:
-        MESSENGERS[SLACK].post(
-            connection, form.cleaned_data["channel_id"], blocks.test_card()
-        )
-    except SlackError as error:
-        form.add_error("channel_id", words_of(error.code))
-        return _page(request, test=form)
-    messages.success(request, _("The test card is in the channel."))
-    return redirect("slack:setup")
-
-
-@administrators_only
-@require_POST
-def disconnect(request: SignedIn) -> HttpResponse:
-    actions.disconnect(SLACK, by=request.user)
-    messages.success(
-        request, _("Slack is disconnected. Links of accounts are removed.")
-    )
-    return redirect("slack:setup")
+    return post_test_card(request, SLACK, form, lambda: _page(request, test=form))
 
 
 def _page(

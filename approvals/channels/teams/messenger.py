@@ -18,6 +18,7 @@ class TeamsMessenger(Messenger):
 
     card = staticmethod(cards.card)
     digest = staticmethod(cards.digest)
+    test_card = staticmethod(cards.test_card)
     line = staticmethod(cards.line)
 
     def post(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -16,9 +15,8 @@ from approvals.administration.changes.views import say_saved
 from approvals.administration.channels import actions
 from approvals.administration.forms import form_page, sent
 from approvals.administration.guards import administrators_only
-from approvals.channels.messengers import MESSENGERS
-from approvals.channels.pages import setup_context
-from approvals.channels.teams import cards, manifest
+from approvals.channels.pages import post_test_card, setup_context
+from approvals.channels.teams import manifest
 from approvals.channels.teams.connector import TeamsError, access_token
 from approvals.channels.teams.forms import BotForm, ChannelLinkForm
 from approvals.channels.teams.issuers import issuers_of
@@ -73,28 +71,8 @@ def package(request: SignedIn) -> HttpResponse:
 @administrators_only
 @require_POST
 def send_test(request: SignedIn) -> HttpResponse:
-    """Post a test card, with the button that links accounts."""
-    connection = get_object_or_404(ChannelConnection, kind=TEAMS)
     form = ChannelLinkForm(request.POST)
-    if not form.is_valid():
-        return _page(request, test=form)
-    try:
-        channel_id = form.cleaned_data["channel_id"]
-        MESSENGERS[TEAMS].post(connection, channel_id, cards.test_card())
-    except TeamsError as error:
-        form.add_error("channel_id", words_of(error.code))
-        return _page(request, test=form)
-    messages.success(request, _("The test card is in the channel."))
-    return redirect("teams:setup")
-
-
-@administrators_only
-@require_POST
-def disconnect(request: SignedIn) -> HttpResponse:
-    actions.disconnect(TEAMS, by=request.user)
-    words = _("Microsoft Teams is disconnected. Links of accounts are removed.")
-    messages.success(request, words)
-    return redirect("teams:setup")
+    return post_test_card(request, TEAMS, form, lambda: _page(request, test=form))
 
 
 def _page(

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from approvals.administration.engines.actions import encrypted
+from approvals.access.providers import encrypt_secret
 from approvals.models import AuditEntry, EngineConnection, OutboxEvent
 from approvals.queries.engines import callback_of
 from approvals.states import Channel, Verdict
@@ -90,7 +90,7 @@ def test_an_answer_means_what_it_means_in_its_engine(kind, status, body, expecte
     with serve(lambda got: document(status, body)) as there:
         request = make_waiting(make_engine(kind, there.url("")), alice())
         if kind == "own_handler":
-            EngineConnection.objects.update(secret=encrypted(secret))
+            EngineConnection.objects.update(secret=encrypt_secret(secret))
         decide(request, bob(), Verdict.APPROVE)
         carry()
     assert state(request) == (expected, note)

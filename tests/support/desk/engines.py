@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from approvals.administration.engines.actions import encrypted
+from approvals.access.providers import encrypt_secret
 from approvals.models import ApprovalRequest, EngineConnection
 from tests.support.desk.requests import make_request
 from tests.support.receiver import Behaviour, Got, Receiver, document
@@ -23,7 +23,7 @@ IDS = {"trigger_dev": "waitpoint_abc123", "prefect": f"{RUN}/refund"}
 def make_engine(kind: str, url: str, **columns: Any) -> EngineConnection:
     """An engine in a private network, with a credential."""
     usual = {"name": f"prod-{kind.replace('_', '-')}", "route": ROUTES.get(kind, ""), "private": True}
-    return EngineConnection.objects.create(kind=kind, url=url, secret=encrypted(SECRET), **usual | columns)
+    return EngineConnection.objects.create(kind=kind, url=url, secret=encrypt_secret(SECRET), **usual | columns)
 
 
 def make_waiting(engine: EngineConnection, owner: User, **changes: Any) -> ApprovalRequest:
